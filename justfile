@@ -1,0 +1,34 @@
+set shell := ["bash", "-euo", "pipefail", "-c"]
+export PATH := justfile_directory() / ".venv/bin:" + env("PATH")
+
+[private]
+default:
+    @just --list --unsorted
+
+# make .venv what the lock and the members say; does nothing when nothing changed (KIND: run, or dev for the tests)
+[group('set up')]
+setup KIND='run':
+    #!/usr/bin/env bash
+    set -euo pipefail
+    lock=requirements.run.lock; [[ {{ KIND }} == dev ]] && lock=requirements.lock
+    want="{{ KIND }} $(cat .python-version "$lock" libs/*/pyproject.toml services/*/pyproject.toml | sha256sum)"
+    have=$(cat .venv/.stamp 2>/dev/null || true)
+    [[ "$have" == *"$want"* ]] && exit 0
+    [[ -x .venv/bin/python ]] || uv venv --quiet --clear .venv
+    uv pip sync --python .venv --quiet --require-hashes --compile-bytecode "$lock"
+    editable=(); for m in libs/*/ services/*/; do editable+=(--editable "./$m"); done
+    uv pip install --python .venv --quiet --no-deps "${editable[@]}"
+    # what runs is a part of what the tests need: a dev environment serves both
+    run="run $(cat .python-version requirements.run.lock libs/*/pyproject.toml services/*/pyproject.toml | sha256sum)"
+    printf '%s\n%s\n' "$want" "$run" > .venv/.stamp
+
+# re-resolve both locks, keeping the pins there are (just lock --upgrade | --upgrade-package NAME moves them)
+[group('set up')]
+lock *ARGS:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    own=(); for n in $(sed -n 's/^name = "\(.*\)"$/\1/p' libs/*/pyproject.toml services/*/pyproject.toml); do own+=(--no-emit-package "$n"); done
+    common=(--quiet --universal --python-version "$(cat .python-version)" --generate-hashes --no-header --no-annotate "${own[@]}")
+    uv pip compile "${common[@]}" {{ ARGS }} --group dev libs/*/pyproject.toml services/*/pyproject.toml --output-file requirements.lock
+    uv pip compile "${common[@]}" --constraint requirements.lock libs/*/pyproject.toml services/*/pyproject.toml --output-file requirements.run.lock
+    ! grep --line-number '://' requirements.lock requirements.run.lock

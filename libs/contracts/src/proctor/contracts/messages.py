@@ -1,0 +1,155 @@
+"""What processes say to one another on core NATS, never stored: beats, leases, sandbox operations."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from proctor.contracts.ids import AttemptId, Token
+from proctor.contracts.work import Frozen
+
+
+class Held(Frozen):
+    workspace: Token
+    run: Token
+    attempt: AttemptId
+    epoch: int
+
+
+class Beat(Frozen):
+    """Every 5 s from each worker. `free` is what it could take on now; `engine` names the container engine, shared
+    by every worker that sees the same one."""
+
+    worker: Token
+    incarnation: str
+    kind: Literal["runner", "grader"]
+    pools: tuple[Token, ...] = ("default",)
+    host: str
+    engine: str | None = None
+    capacity: int
+    free: int
+    draining: bool = False
+    held: tuple[Held, ...] = ()
+    version: str
+    backend: str | None = None
+
+
+class BeatAnswer(Frozen):
+    """`over`: epochs that ended; kill their sandboxes and publish nothing more of them. `steps`: what may begin.
+    `sweep`: (run, attempt, epoch) of dead runners on this worker's engine to remove."""
+
+    over: tuple[Held, ...] = ()
+    steps: tuple["StepOrder", ...] = ()
+
+
+class StepOrder(Frozen):
+    held: Held
+    step: int
+
+
+class LeaseOrder(Frozen):
+    """Pushed to a worker so that it needn't wait for its next beat: `step` None is over."""
+
+    held: Held
+    step: int | None = None
+
+
+class LeaseRequest(Frozen):
+    """May I start? `sequence` is that of my claim."""
+
+    held: Held
+    kind: Literal["attempt", "grade"]
+    round: int = 0
+    worker: Token
+    incarnation: str
+    sequence: int
+
+
+class LeaseAnswer(Frozen):
+    granted: bool
+    reason: str = ""
+
+
+class VaultRequest(Frozen):
+    """The environment of the attempt in my lease."""
+
+    held: Held
+    worker: Token
+
+
+class VaultAnswer(Frozen):
+    values: dict[str, str] | None = None
+    error: str | None = None
+
+
+class PutObject(Frozen):
+    """Unpack part of a task package, or an object, into the sandbox. `prefix` picks a folder of the package."""
+
+    op: Literal["put"] = "put"
+    id: str
+    package: str
+    prefix: str
+    target: str
+
+
+class Execute(Frozen):
+    """Run a command once; a repeat of `id` attaches to it. `clean` names paths emptied before."""
+
+    op: Literal["exec"] = "exec"
+    id: str
+    command: str
+    env: dict[str, str] = Field(default_factory=dict)
+    cwd: str | None = None
+    user: str | None = None
+    timeout: float | None = None
+
+
+class Collect(Frozen):
+    """Store a folder of the sandbox as an object and answer small files inline."""
+
+    op: Literal["collect"] = "collect"
+    id: str
+    path: str
+    object: str
+    inline: tuple[str, ...] = ()
+
+
+class Spawn(Frozen):
+    """Start a second sandbox for a separate verifier, with the agent's declared artifacts in place."""
+
+    op: Literal["spawn"] = "spawn"
+    id: str
+    step: int | None = None
+
+
+class Release(Frozen):
+    """The grading is over: remove the sandbox."""
+
+    op: Literal["release"] = "release"
+    id: str
+
+
+SandboxRequest = Annotated[PutObject | Execute | Collect | Spawn | Release, Field(discriminator="op")]
+
+
+class SandboxCall(Frozen):
+    """An operation on a sandbox. `wait`: seconds after which the answer is `running`; ask again with the same id."""
+
+    request: SandboxRequest
+    wait: float = 15
+
+
+class SandboxAnswer(Frozen):
+    """`status` error carries a policy `kind`. `files` are the inline files asked for, base64 by pydantic."""
+
+    status: Literal["done", "running", "gone", "error"]
+    returncode: int | None = None
+    timed_out: bool = False
+    seconds: float = 0.0
+    sandbox: str | None = None
+    files: dict[str, bytes] = Field(default_factory=dict)
+    object: str | None = None
+    size: int = 0
+    count: int = 0
+    cut: bool = False
+    kind: str | None = None
+    message: str | None = None

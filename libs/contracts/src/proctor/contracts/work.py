@@ -1,0 +1,54 @@
+"""Work items: what a dispatch event carries so that a worker needs nothing else but the bus."""
+
+from pydantic import BaseModel, ConfigDict
+
+from proctor.contracts.ids import AttemptId, Token
+
+
+class Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TaskRef(Frozen):
+    """A task as the run's lock pins it. `package` names the object that holds the task's files."""
+
+    name: str
+    digest: str
+    package: str
+
+
+class AgentRef(Frozen):
+    index: int
+    harness: str
+    model: str | None
+
+
+class AttemptWork(Frozen):
+    """`lifetime`: seconds after which an orphaned sandbox removes itself."""
+
+    workspace: Token
+    run: Token
+    run_name: str
+    attempt: AttemptId
+    epoch: int
+    task: TaskRef
+    agent: AgentRef
+    timeout_multiplier: float
+    lifetime: float
+
+
+class GradeWork(Frozen):
+    """`step` is None for a task without steps. `threshold` is a decimal in text, compared as such."""
+
+    workspace: Token
+    run: Token
+    attempt: AttemptId
+    epoch: int
+    round: int
+    sandbox: Token
+    runner: Token
+    task: TaskRef
+    step: int | None
+    timeout_multiplier: float
+    threshold: str
+    reward_key: str | None

@@ -1,0 +1,91 @@
+"""Put and get. An object is stored before the event that names it."""
+
+import asyncio
+import hashlib
+import io
+from typing import Final
+
+import nats.errors
+from nats.aio.client import Client
+from nats.js.api import ObjectMeta, ObjectMetaOptions
+from nats.js.errors import APIError, NoStreamResponseError, NotFoundError, ObjectNotFoundError
+from nats.js.object_store import ObjectStore
+
+from proctor.contracts import subjects
+
+CHUNK_BYTES: Final = 128 * 1024
+
+
+class ObjectMissing(Exception):
+    """No object of that name; the message is the name."""
+
+
+def digest_name(kind: str, data: bytes) -> str:
+    """`<kind>/<sha256>`: equal content is one object."""
+    return f"{kind}/{hashlib.sha256(data).hexdigest()}"
+
+
+def artifact_name(run: str, attempt: str, epoch: int, phase: str) -> str:
+    return f"artifact/{run}/{attempt}.{epoch}.{phase}.tar"
+
+
+class Objects:
+    """Retries for `patience` seconds while the bus is away."""
+
+    def __init__(self, connection: Client, *, patience: float = 60) -> None:
+        self._connection, self._patience = connection, patience
+        self._bucket: ObjectStore | None = None
+
+    async def put(self, name: str, data: bytes) -> str:
+        """The name again. An existing object of that name is replaced."""
+        meta = ObjectMeta(name=name, options=ObjectMetaOptions(max_chunk_size=CHUNK_BYTES))
+        deadline = asyncio.get_running_loop().time() + self._patience
+        while True:
+            try:
+                await (await self._store()).put(name, io.BytesIO(data), meta=meta)
+            except (nats.errors.Error, NoStreamResponseError, APIError, TimeoutError):
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+                await asyncio.sleep(0.3)
+            else:
+                return name
+
+    async def put_once(self, kind: str, data: bytes) -> str:
+        """Store by content. Nothing is sent when it is there already."""
+        name = digest_name(kind, data)
+        if not await self.exists(name):
+            await self.put(name, data)
+        return name
+
+    async def get(self, name: str) -> bytes:
+        """The whole object, its digest checked. Raises `ObjectMissing`."""
+        deadline = asyncio.get_running_loop().time() + self._patience
+        while True:
+            try:
+                result = await (await self._store()).get(name)
+            except (ObjectNotFoundError, NotFoundError) as error:
+                raise ObjectMissing(name) from error
+            except (nats.errors.Error, NoStreamResponseError, APIError, TimeoutError):
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+                await asyncio.sleep(0.3)
+            else:
+                return result.data or b""
+
+    async def exists(self, name: str) -> bool:
+        try:
+            await (await self._store()).get_info(name)
+        except (ObjectNotFoundError, NotFoundError):
+            return False
+        return True
+
+    async def delete(self, name: str) -> None:
+        try:
+            await (await self._store()).delete(name)
+        except (ObjectNotFoundError, NotFoundError):
+            return
+
+    async def _store(self) -> ObjectStore:
+        if self._bucket is None:
+            self._bucket = await self._connection.jetstream(timeout=10).object_store(subjects.OBJECT_BUCKET)
+        return self._bucket

@@ -1,0 +1,1 @@
+"""What every service is wired with: settings, logs, the bus, the database, health, errors."""

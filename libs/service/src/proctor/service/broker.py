@@ -1,0 +1,80 @@
+"""The FastStream broker as every service uses it, with the cure for its defaults in one middleware."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import anyio
+from faststream import AckPolicy, BaseMiddleware
+from faststream.exceptions import HandlerException, NackMessage, RejectMessage
+from faststream.message import StreamMessage
+from faststream.nats import NatsBroker
+from nats.aio.client import Client
+from pydantic import ValidationError
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS: Final = (0.2, 1.0, 5.0, 15.0, 30.0)
+
+
+class Redeliver(BaseMiddleware):
+    """A handler that raises gets its message again, later each time; a body that can't be read is dropped, loudly;
+    a cancelled handler gives its message back at once. FastStream's own policies lose the first and hammer the
+    second."""
+
+    async def consume_scope(self, call_next: Callable[[Any], Awaitable[Any]], msg: StreamMessage[Any]) -> Any:  # noqa: ANN401 - FastStream's own signature
+        try:
+            return await call_next(msg)
+        except HandlerException:
+            raise
+        except asyncio.CancelledError:
+            with anyio.CancelScope(shield=True):
+                await msg.nack()
+            raise
+        except ValidationError:
+            logger.exception("a message that can't be read was dropped")
+            raise RejectMessage from None
+        except Exception as error:
+            delay = _delay(msg)
+            logger.exception("a handler failed; its message comes again in %.1f s", delay)
+            raise NackMessage(delay=delay) from error
+
+
+def _delay(msg: StreamMessage[Any]) -> float:
+    metadata = getattr(msg.raw_message, "metadata", None) if getattr(msg.raw_message, "reply", "") else None
+    delivered = getattr(metadata, "num_delivered", None) or 1
+    return RETRY_SECONDS[min(int(delivered), len(RETRY_SECONDS)) - 1]
+
+
+def make_broker(url: str, name: str) -> NatsBroker:
+    """Reconnects for ever. Acknowledges only what was handled."""
+    return NatsBroker(
+        url,
+        name=name,
+        max_reconnect_attempts=-1,
+        reconnect_time_wait=1,
+        ping_interval=5,
+        max_outstanding_pings=2,
+        pending_size=64 * 1024 * 1024,
+        ack_policy=AckPolicy.NACK_ON_ERROR,
+        middlewares=[Redeliver],
+        logger=None,
+    )
+
+
+def connection_of(broker: NatsBroker) -> Client:
+    """The connected client, shared with the log and the object store."""
+    client = broker._connection  # pyright: ignore[reportPrivateUsage]
+    if client is None:
+        raise RuntimeError("the broker isn't connected yet")
+    return client
+
+
+async def answers(connection: Client, seconds: float = 2) -> bool:
+    """Whether JetStream really answers: a ping also succeeds on a frozen server."""
+    try:
+        await asyncio.wait_for(connection.jetstream(timeout=seconds).account_info(), seconds)
+    except Exception:  # noqa: BLE001 - whatever it is, it is not healthy
+        return False
+    return True

@@ -1,0 +1,88 @@
+"""How a service process starts, says that it is ready, and stops."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import Any, Final
+
+import uvloop
+
+from proctor.service.logs import configure_logs
+from proctor.service.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+HEALTH_SECONDS: Final = 5.0
+
+Serve = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
+
+
+def run_service(name: str, settings: Settings, serve: Serve) -> None:
+    """Run `serve(stop)` until it returns; SIGTERM and SIGINT set `stop`. Exits 1 with the reason when it raises,
+    and also when its supervisor dies (`PROCTOR_SUPERVISED`)."""
+    configure_logs(name, settings.log_level, settings.log_format)
+    try:
+        uvloop.run(_main(serve))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception:
+        logger.exception("%s stopped by an error", name)
+        sys.exit(1)
+
+
+async def _main(serve: Serve) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    watch = asyncio.create_task(_stop_with_parent(stop)) if os.environ.get("PROCTOR_SUPERVISED") else None
+    try:
+        await serve(stop)
+    finally:
+        if watch:
+            watch.cancel()
+
+
+async def _stop_with_parent(stop: asyncio.Event) -> None:
+    """A supervisor killed outright leaves no orphans: its children see their parent change."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        await asyncio.sleep(1)
+    stop.set()
+
+
+async def run_until(stop: asyncio.Event, *jobs: Coroutine[Any, Any, Any]) -> None:
+    """Run jobs side by side until `stop`, or until one ends or raises, which ends all and is raised."""
+    tasks = [asyncio.create_task(job) for job in jobs]
+    waiter = asyncio.create_task(stop.wait())
+    try:
+        done, _ = await asyncio.wait([*tasks, waiter], return_when=asyncio.FIRST_COMPLETED)
+        for task in done - {waiter}:
+            task.result()
+    finally:
+        for task in [*tasks, waiter]:
+            task.cancel()
+        await asyncio.gather(*tasks, waiter, return_exceptions=True)
+
+
+async def report_health(settings: Settings, healthy: Callable[[], Awaitable[bool]]) -> None:
+    """Touch the ready file for as long as the service is healthy; its age is the health check."""
+    path = settings.ready_file
+    if path is None:
+        await asyncio.Event().wait()
+        return
+    while True:
+        if await healthy():
+            _touch(path)
+        await asyncio.sleep(HEALTH_SECONDS)
+
+
+def _touch(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from proctor.contracts.ids import AttemptId, Token
 from proctor.contracts.work import Frozen
@@ -34,8 +34,7 @@ class Beat(Frozen):
 
 
 class BeatAnswer(Frozen):
-    """`over`: epochs that ended; kill their sandboxes and publish nothing more of them. `steps`: what may begin.
-    `sweep`: (run, attempt, epoch) of dead runners on this worker's engine to remove."""
+    """`over`: epochs that ended; kill their sandboxes and publish nothing more of them. `steps`: what may begin."""
 
     over: tuple[Held, ...] = ()
     steps: tuple["StepOrder", ...] = ()
@@ -69,6 +68,16 @@ class LeaseAnswer(Frozen):
     reason: str = ""
 
 
+class SweepRequest(Frozen):
+    """What was found on an engine, whoever started it: which of it is over?"""
+
+    found: tuple[Held, ...]
+
+
+class SweepAnswer(Frozen):
+    over: tuple[Held, ...]
+
+
 class VaultRequest(Frozen):
     """The environment of the attempt in my lease."""
 
@@ -81,18 +90,18 @@ class VaultAnswer(Frozen):
     error: str | None = None
 
 
-class PutObject(Frozen):
-    """Unpack part of a task package, or an object, into the sandbox. `prefix` picks a folder of the package."""
+class PutFolders(Frozen):
+    """Copy folders of the task's package into `target`, later ones over earlier ones; `clean` is emptied before."""
 
     op: Literal["put"] = "put"
     id: str
-    package: str
-    prefix: str
+    folders: tuple[str, ...]
     target: str
+    clean: tuple[str, ...] = ()
 
 
 class Execute(Frozen):
-    """Run a command once; a repeat of `id` attaches to it. `clean` names paths emptied before."""
+    """Run a command once; a repeat of `id` attaches to it."""
 
     op: Literal["exec"] = "exec"
     id: str
@@ -104,7 +113,7 @@ class Execute(Frozen):
 
 
 class Collect(Frozen):
-    """Store a folder of the sandbox as an object and answer small files inline."""
+    """Store a folder of the sandbox as an object and answer the named files of it inline, where they are small."""
 
     op: Literal["collect"] = "collect"
     id: str
@@ -121,14 +130,7 @@ class Spawn(Frozen):
     step: int | None = None
 
 
-class Release(Frozen):
-    """The grading is over: remove the sandbox."""
-
-    op: Literal["release"] = "release"
-    id: str
-
-
-SandboxRequest = Annotated[PutObject | Execute | Collect | Spawn | Release, Field(discriminator="op")]
+SandboxRequest = Annotated[PutFolders | Execute | Collect | Spawn, Field(discriminator="op")]
 
 
 class SandboxCall(Frozen):
@@ -139,7 +141,9 @@ class SandboxCall(Frozen):
 
 
 class SandboxAnswer(Frozen):
-    """`status` error carries a policy `kind`. `files` are the inline files asked for, base64 by pydantic."""
+    """`status` error carries a policy `kind`. `files` are the inline files asked for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
     status: Literal["done", "running", "gone", "error"]
     returncode: int | None = None
@@ -153,3 +157,14 @@ class SandboxAnswer(Frozen):
     cut: bool = False
     kind: str | None = None
     message: str | None = None
+
+
+class WorkerView(Frozen):
+    """One worker as the scheduler sees it. `silence`: seconds since its last beat, by the scheduler's clock."""
+
+    beat: Beat
+    silence: float
+
+
+class FleetAnswer(Frozen):
+    workers: tuple[WorkerView, ...]

@@ -44,6 +44,10 @@ def lease_order(worker: str) -> str:
     return f"lease.order.{worker}"
 
 
+def lease_sweep(worker: str) -> str:
+    return f"lease.sweep.{worker}"
+
+
 def vault_resolve(worker: str) -> str:
     return f"vault.resolve.{worker}"
 

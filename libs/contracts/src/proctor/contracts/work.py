@@ -24,7 +24,8 @@ class AgentRef(Frozen):
 
 
 class AttemptWork(Frozen):
-    """`lifetime`: seconds after which an orphaned sandbox removes itself."""
+    """`literals`: names of the values the run gives this agent, kept in the vault. `lifetime`: seconds after which
+    an orphaned sandbox removes itself."""
 
     workspace: Token
     run: Token
@@ -33,6 +34,7 @@ class AttemptWork(Frozen):
     epoch: int
     task: TaskRef
     agent: AgentRef
+    literals: tuple[str, ...] = ()
     timeout_multiplier: float
     lifetime: float
 
@@ -48,7 +50,9 @@ class GradeWork(Frozen):
     sandbox: Token
     runner: Token
     task: TaskRef
+    literals: tuple[str, ...] = ()
     step: int | None
+    step_rewards: tuple[dict[str, str], ...] = ()
     timeout_multiplier: float
     threshold: str
     reward_key: str | None

@@ -45,11 +45,20 @@ class Leadership:
                 self._revision = await bucket.update(self._role, self._holder.encode(), self._revision)
                 misses = 0
             except KeyWrongLastSequenceError:
-                break
+                if not await self._taken_again():
+                    break
             except (APIError, NoStreamResponseError, nats.errors.Error, TimeoutError):
                 misses += 1
         logger.warning("no longer the active %s", self._role)
         self.lost.set()
+
+    async def _taken_again(self) -> bool:
+        """The key expired while the bus was away, and nobody else took it."""
+        try:
+            self._revision = await (await self._bucket()).create(self._role, self._holder.encode())
+        except (KeyWrongLastSequenceError, APIError, NoStreamResponseError, nats.errors.Error, TimeoutError):
+            return False
+        return True
 
     async def release(self) -> None:
         """Free the key at once, so that a successor needn't wait."""

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import io
-from typing import Final
+from typing import BinaryIO, Final, cast
 
 import nats.errors
 from nats.aio.client import Client
@@ -71,6 +71,39 @@ class Objects:
                 await asyncio.sleep(0.3)
             else:
                 return result.data or b""
+
+    async def put_file(self, name: str, file: BinaryIO) -> str:
+        """The same from an open file, without holding it in memory."""
+        meta = ObjectMeta(name=name, options=ObjectMetaOptions(max_chunk_size=CHUNK_BYTES))
+        deadline = asyncio.get_running_loop().time() + self._patience
+        while True:
+            file.seek(0)
+            try:
+                await (await self._store()).put(name, cast("io.BufferedIOBase", file), meta=meta)
+            except (nats.errors.Error, NoStreamResponseError, APIError, TimeoutError):
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+                await asyncio.sleep(0.3)
+            else:
+                return name
+
+    async def get_into(self, name: str, file: BinaryIO) -> None:
+        """Write the object to an open file, its digest checked, and rewind it. Raises `ObjectMissing`."""
+        deadline = asyncio.get_running_loop().time() + self._patience
+        while True:
+            file.seek(0)
+            file.truncate()
+            try:
+                await (await self._store()).get(name, writeinto=cast("io.BufferedIOBase", file))
+            except (ObjectNotFoundError, NotFoundError) as error:
+                raise ObjectMissing(name) from error
+            except (nats.errors.Error, NoStreamResponseError, APIError, TimeoutError):
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+                await asyncio.sleep(0.3)
+            else:
+                file.seek(0)
+                return
 
     async def exists(self, name: str) -> bool:
         try:

@@ -119,6 +119,7 @@ def _apply_attempt(state: RunState, event: AttemptEvent, sequence: int) -> bool:
         return False
     if isinstance(event, AttemptClaimed):
         state.sandboxes[event.attempt, event.epoch] = event.worker
+        state.waiting = None
     _put(state, event.attempt, before, after)
     _move(state, event.type, sequence)
     return True

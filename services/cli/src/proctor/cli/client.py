@@ -1,0 +1,116 @@
+"""The gateway over HTTP. Every way it can fail becomes one message for people."""
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any, Final, Self, cast
+from urllib.parse import quote
+
+import httpx
+
+from proctor.cli.access import Access
+from proctor.cli.documents import Json, parts
+from proctor.cli.failure import Failure
+
+_TIMEOUT: Final = httpx.Timeout(30, connect=5)
+_UPLOAD_TIMEOUT: Final = httpx.Timeout(600, connect=5)
+
+
+class Unreachable(Failure):
+    """Nothing answers, for now: a caller that follows something may try again."""
+
+
+class Refused(Failure):
+    """The gateway's answer was an error; `status` is HTTP's."""
+
+    def __init__(self, status: int, message: str, details: tuple[str, ...]) -> None:
+        super().__init__(message, details=details)
+        self.status = status
+
+
+class Client:
+    def __init__(self, access: Access) -> None:
+        self._url = access.url
+        self._http = httpx.Client(
+            base_url=f"{access.url}/api/v1/",
+            headers={"Authorization": f"Bearer {access.token}"},
+            timeout=_TIMEOUT,
+            trust_env=not access.url.startswith(("http://127.", "http://localhost", "http://[::1]")),
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    def get(self, path: str, **params: str | int | None) -> Json:
+        present = {key: value for key, value in params.items() if value is not None}
+        return self._call("GET", path, params=present)
+
+    def post(self, path: str, body: Json, *, key: str | None = None) -> Json:
+        return self._call("POST", path, json=body, headers={"Idempotency-Key": key} if key else {})
+
+    def delete(self, path: str) -> None:
+        self._call("DELETE", path)
+
+    def upload(self, data: bytes) -> Json:
+        headers = {"Content-Type": "application/gzip"}
+        return self._call("POST", "uploads", content=data, headers=headers, timeout=_UPLOAD_TIMEOUT)
+
+    def pages(self, path: str, **params: str | int | None) -> Iterator[Json]:
+        """The items of a list, page after page."""
+        cursor: str | None = None
+        while True:
+            page = self.get(path, cursor=cursor, limit=200, **params)
+            yield from page["items"]
+            cursor = page.get("next_cursor")
+            if not cursor:
+                return
+
+    def _call(self, method: str, path: str, **options: Any) -> Json:  # noqa: ANN401 - httpx's own options
+        try:
+            response = self._http.request(method, path, **options)
+        except httpx.TimeoutException:
+            raise Unreachable(f"{self._url} doesn't answer in time: look at the gateway's log") from None
+        except httpx.TransportError as error:
+            raise Unreachable(f"nothing answers at {self._url} ({error}): start it with `proctor up`") from None
+        except httpx.InvalidURL as error:
+            raise Failure(f"PROCTOR_URL {self._url!r} isn't an address: {error}") from None
+        if response.is_error:
+            raise _refusal(response)
+        return _body(response, self._url)
+
+
+def segment(text: str) -> str:
+    """One segment of a path, whatever it holds."""
+    return quote(text, safe="")
+
+
+def _body(response: httpx.Response, url: str) -> Json:
+    if not response.content:
+        return {}
+    try:
+        return cast("Json", response.json())
+    except ValueError:
+        raise Failure(f"{url} doesn't answer like Proctor: is PROCTOR_URL right?") from None
+
+
+def _refusal(response: httpx.Response) -> Failure:
+    try:
+        problem = cast("Json", response.json())
+    except ValueError:
+        problem = {}
+    if response.status_code == HTTPStatus.UNAUTHORIZED:
+        hint = ": check the token in the home or PROCTOR_TOKEN"
+    else:
+        hint = f" (incident {problem['incident']})" if problem.get("incident") else ""
+    message = problem.get("detail") or problem.get("error") or f"HTTP {response.status_code} {response.reason_phrase}"
+    return Refused(response.status_code, f"{message}{hint}", tuple(_issue(issue) for issue in parts(problem, "issues")))
+
+
+def _issue(issue: Json) -> str:
+    correction = f" (did you mean {issue['correction']}?)" if issue.get("correction") else ""
+    return f"{issue['key']}: {issue['message']}{correction}" if issue.get("key") else f"{issue['message']}{correction}"

@@ -1,0 +1,174 @@
+"""`proctor benchmark`: add, look at, read again, remove."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from proctor.cli.access import find_access
+from proctor.cli.benchmarks import find_benchmark
+from proctor.cli.client import Client, segment
+from proctor.cli.display.table import make_table
+from proctor.cli.documents import Json, parts
+from proctor.cli.failure import Failure
+from proctor.cli.follow import follow_sync
+from proctor.cli.output import HomeOption, JsonOption, console, errors, notice, print_json, say
+from proctor.tasks import Dataset, TaskInvalid, load_dataset, pack_dataset
+
+app = typer.Typer(no_args_is_help=True, help="Add benchmarks and look at them.")
+
+BenchmarkArgument = Annotated[str, typer.Argument(help="Key, name or id of a benchmark.")]
+PathArgument = Annotated[
+    Path, typer.Argument(exists=True, file_okay=False, help="A folder of Harbor tasks, or one task.")
+]
+
+
+@app.command()
+def add(  # noqa: PLR0917 - typer calls it by name
+    path: PathArgument,
+    name: Annotated[str | None, typer.Option(help="Name to show.", show_default="the dataset's")] = None,
+    key: Annotated[str | None, typer.Option(help="What to call it by.", show_default="the dataset's name")] = None,
+    harness: Annotated[str | None, typer.Option(help="Harness to take where a run names none.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Score that passes.", show_default="1.0")
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Pack a folder of tasks, upload it, and wait until it can be run."""
+    dataset, archive = _pack(path)
+    body = {
+        "key": key or dataset.name,
+        "name": name or dataset.name,
+        "description": dataset.description or None,
+        "default_harness": harness,
+        "pass_threshold": None if threshold is None else str(threshold),
+    }
+    with Client(find_access(home)) as client:
+        source = _upload(client, path, archive)
+        added = client.post("benchmarks", {**_present(body), "source": source})
+        _finish(client, added, as_json=as_json)
+
+
+@app.command("list")
+def list_benchmarks(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """List the benchmarks that can be run."""
+    with Client(find_access(home)) as client:
+        items = list(client.pages("benchmarks"))
+    if as_json:
+        print_json(items)
+        return
+    rows = [
+        [
+            one["key"],
+            one["name"],
+            "managed" if one["managed"] else one["source"]["kind"],
+            _tasks(one),
+            one["status"],
+        ]
+        for one in items
+    ]
+    console.print(make_table(["Key", "Name", "Source", "Tasks", "Status"], rows, right=["Tasks"]))
+
+
+@app.command()
+def info(benchmark: BenchmarkArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Show a benchmark, its task sets and its tasks."""
+    with Client(find_access(home)) as client:
+        found = find_benchmark(client, benchmark)
+        tasks = client.get(f"benchmarks/{segment(found['id'])}/tasks")
+    if as_json:
+        print_json({**found, **tasks})
+        return
+    for label in ("key", "name", "description", "status", "version", "default_harness", "pass_threshold", "error"):
+        if found.get(label) is not None:
+            say(f"{label.replace('_', ' '):<16} {found[label]}")
+    for task_set in tasks["task_sets"]:
+        say(f"{'task set':<16} {task_set['name']} ({task_set['task_count']} tasks)")
+    rows = [[task["name"], task.get("category") or "-", task.get("difficulty") or "-"] for task in tasks["tasks"]]
+    console.print()
+    console.print(make_table(["Task", "Category", "Difficulty"], rows))
+    _show_unavailable(tasks)
+
+
+@app.command()
+def sync(
+    benchmark: BenchmarkArgument,
+    path: Annotated[
+        Path | None, typer.Argument(exists=True, file_okay=False, help="A folder with its new content.")
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read a benchmark's source again, or replace it by a folder."""
+    archive = _pack(path)[1] if path else None
+    with Client(find_access(home)) as client:
+        found = find_benchmark(client, benchmark)
+        body: Json = {"source": _upload(client, path, archive)} if path and archive is not None else {}
+        _finish(client, client.post(f"benchmarks/{segment(found['id'])}/sync", body), as_json=as_json)
+
+
+@app.command()
+def remove(benchmark: BenchmarkArgument, home: HomeOption = None) -> None:
+    """Remove a benchmark of your own; its runs stay."""
+    with Client(find_access(home)) as client:
+        found = find_benchmark(client, benchmark)
+        client.delete(f"benchmarks/{segment(found['id'])}")
+    say(f"removed {found['key']}")
+
+
+def _pack(path: Path) -> tuple[Dataset, bytes]:
+    try:
+        dataset = load_dataset(path)
+        if not dataset.tasks:
+            reasons = tuple(f"{task.name}: {task.reason}" for task in dataset.refused)
+            raise Failure(f"{path}: no usable task there; a task is a folder with task.toml", details=reasons)
+        return dataset, pack_dataset(path)
+    except TaskInvalid as error:
+        first, *more = str(error).splitlines()
+        raise Failure(f"{path}: {first}", details=tuple(more)) from None
+    except OSError as error:
+        raise Failure(f"can't read {error.filename or path}: {error.strerror}") from None
+
+
+def _upload(client: Client, path: Path, archive: bytes) -> Json:
+    stored = client.upload(archive)
+    return {"kind": "upload", "object": stored["object"], "origin": str(path)}
+
+
+def _finish(client: Client, benchmark: Json, *, as_json: bool) -> None:
+    with Progress(
+        TextColumn("reading {task.description}", markup=False),
+        BarColumn(bar_width=28),
+        MofNCompleteColumn(),
+        console=errors,
+        disable=not errors.is_terminal,
+    ) as bar:
+        row = bar.add_task(benchmark["key"], total=None)
+
+        def show(one: Json) -> None:
+            bar.update(row, total=one["sync_total"] or None, completed=one["sync_done"] or 0)
+
+        ready = follow_sync(client, benchmark["id"], show)
+    tasks = client.get(f"benchmarks/{segment(ready['id'])}/tasks")
+    if as_json:
+        print_json({**ready, "unavailable": tasks["unavailable"]})
+        return
+    say(f"{ready['key']} is ready: {ready['task_count']} tasks, version {ready['version']}")
+    _show_unavailable(tasks)
+
+
+def _show_unavailable(tasks: Json) -> None:
+    for task in parts(tasks, "unavailable"):
+        notice(f"not available: {task['name']}: {task['reason']}")
+
+
+def _tasks(benchmark: Json) -> str:
+    if benchmark["status"] == "syncing" and benchmark["sync_total"]:
+        return f"{benchmark['sync_done']} / {benchmark['sync_total']}"
+    return "-" if benchmark["task_count"] is None else str(benchmark["task_count"])
+
+
+def _present(body: dict[str, Any]) -> Json:
+    return {key: value for key, value in body.items() if value is not None}

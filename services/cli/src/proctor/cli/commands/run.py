@@ -1,0 +1,211 @@
+"""`proctor run`: submit, watch, stop."""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+
+from proctor.cli.access import find_access
+from proctor.cli.client import Client, segment
+from proctor.cli.display.figures import age, count, dollars, duration, interval, rate, seconds
+from proctor.cli.display.progress import agent_label, done, outcome_counts, run_view, status_line
+from proctor.cli.display.table import make_table
+from proctor.cli.documents import Json, part, parts, texts
+from proctor.cli.failure import Failure
+from proctor.cli.follow import ENDED, follow_run
+from proctor.cli.output import HomeOption, JsonOption, console, errors, notice, print_json, say
+from proctor.cli.submission import read_submission
+
+app = typer.Typer(no_args_is_help=True, help="Submit runs and follow them.")
+
+FOLLOW_SECONDS: Final = 0.5
+
+RunArgument = Annotated[str, typer.Argument(help="Name or id of a run.")]
+
+
+@app.command()
+def submit(
+    file: Annotated[Path, typer.Argument(dir_okay=False, help="The run as TOML.")],
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Show progress until it ends; exit 1 unless it finished.")
+    ] = False,
+    key: Annotated[
+        str | None, typer.Option("--idempotency-key", help="A repeat with the same key is the same run.")
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Submit a run."""
+    body = read_submission(_read(file), str(file), os.environ)
+    with Client(find_access(home)) as client:
+        run = client.post("runs", body, key=key)
+        for warning in texts(run, "warnings"):
+            notice(f"warning: {warning}")
+        if not wait:
+            _answer(run, as_json=as_json)
+            return
+        _watch(client, run["id"], as_json=as_json)
+
+
+@app.command("list")
+def list_runs(
+    benchmark: Annotated[str | None, typer.Option(help="Only runs of this benchmark.")] = None,
+    status: Annotated[str | None, typer.Option(help="Only runs with this status.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many of the newest.")] = 30,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List runs, newest first."""
+    with Client(find_access(home)) as client:
+        items = parts(client.get("runs", benchmark=benchmark, status=status, limit=limit), "items")
+    if as_json:
+        print_json(items)
+        return
+    rows = [
+        [
+            run["name"],
+            run["benchmark_key"],
+            run["status"],
+            f"{done(run)}/{run['expected']}" if run["expected"] else "-",
+            duration(run["started_at"], run["ended_at"]),
+            age(run["submitted_at"]),
+        ]
+        for run in items
+    ]
+    columns = ["Run", "Benchmark", "Status", "Done", "Duration", "Submitted"]
+    console.print(make_table(columns, rows, right=["Done", "Duration"]))
+
+
+@app.command()
+def info(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Show a run and the results of its agents."""
+    with Client(find_access(home)) as client:
+        found = client.get(f"runs/{segment(run)}")
+    _answer(found, as_json=as_json)
+
+
+@app.command()
+def watch(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Show a run's progress until it ends; exit 1 unless it finished."""
+    with Client(find_access(home)) as client:
+        _watch(client, run, as_json=as_json)
+
+
+@app.command()
+def wait(
+    run: RunArgument,
+    timeout: Annotated[float | None, typer.Option(min=0, help="Seconds to wait at most.")] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Wait in silence until a run ends; exit 1 unless it finished."""
+    with Client(find_access(home)) as client:
+        limit = float("inf") if timeout is None else timeout
+        _end(follow_run(client, run, lambda _: None, limit), as_json=as_json)
+
+
+@app.command()
+def logs(
+    run: RunArgument,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run is cleaned up.")] = False,
+    level: Annotated[str | None, typer.Option(help="Only lines of this level.")] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print a run's log from its start."""
+    path = f"runs/{segment(run)}"
+    with Client(find_access(home)) as client:
+        cursor: str | None = None
+        while True:
+            over = client.get(path)["cleaned_at"] is not None
+            page = client.get(f"{path}/logs", direction="newer", cursor=cursor, level=level, limit=200)
+            for line in page["items"]:
+                _print_line(line, as_json=as_json)
+            cursor = page["newer"]
+            if page["items"]:
+                continue
+            if over or not follow:
+                return
+            time.sleep(FOLLOW_SECONDS)
+
+
+@app.command()
+def stop(
+    run: RunArgument,
+    reason: Annotated[str | None, typer.Option(help="Why, for the log.")] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask a run to stop; results there are stay."""
+    with Client(find_access(home)) as client:
+        _answer(client.post(f"runs/{segment(run)}/stop", {"reason": reason} if reason else {}), as_json=as_json)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise Failure(f"{file}: not UTF-8 text; save it as UTF-8") from None
+    except OSError as error:
+        raise Failure(f"can't read {file}: {error.strerror}") from None
+
+
+def _watch(client: Client, run: str, *, as_json: bool) -> None:
+    shown = errors if as_json else console
+    with run_view(shown) as view:
+        ended = follow_run(client, run, view.show)
+    _end(ended, as_json=as_json)
+
+
+def _end(run: Json, *, as_json: bool) -> None:
+    _answer(run, as_json=as_json)
+    if run["status"] != "finished":
+        raise typer.Exit(1)
+
+
+def _answer(run: Json, *, as_json: bool) -> None:
+    if as_json:
+        print_json(run)
+        return
+    say(status_line(run))
+    show_agents(run, console)
+    if run["status"] not in ENDED:
+        say(f"watch it with `proctor run watch {run['name']}`")
+
+
+def show_agents(run: Json, target: Console) -> None:
+    """A row for each agent of the run, once there are any."""
+    agents = parts(run, "agent_results")
+    if not agents:
+        return
+    rows = [_agent_row(agent) for agent in agents]
+    columns = ["Agent", "Status", "Done", "Results", "Pass@1", "95% interval", "Time/task", "Tokens", "Cost"]
+    right = ["Done", "Pass@1", "95% interval", "Time/task", "Tokens", "Cost"]
+    target.print(make_table(columns, rows, right=right))
+
+
+def _agent_row(agent: Json) -> list[str]:
+    metrics = part(agent, "metrics")
+    tokens: list[int | None] = [agent.get("input_tokens"), agent.get("output_tokens")]
+    return [
+        agent_label(agent),
+        agent["status"],
+        f"{done(agent)}/{agent['expected']}",
+        outcome_counts(agent) or "-",
+        rate(metrics.get("pass_at_1")),
+        interval(metrics.get("pass_at_1")),
+        seconds(part(metrics, "time_per_task").get("value")),
+        count(None if None in tokens else sum(filter(None, tokens))),
+        dollars(agent.get("cost_usd")),
+    ]
+
+
+def _print_line(line: Json, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(line, ensure_ascii=False))
+        return
+    say(f"{line['time'][11:19]} {line['level']:<7} {line['step']:<10} {line['message']}")

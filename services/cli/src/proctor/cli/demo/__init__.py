@@ -1,0 +1,1 @@
+"""The demonstration: its run, what is expected of it, and the folder it lives in."""

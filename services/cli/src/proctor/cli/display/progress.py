@@ -1,0 +1,123 @@
+"""A run while it runs: a bar per agent in a terminal, plain lines elsewhere."""
+
+import time
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from proctor.cli.documents import Json, parts
+
+PLAIN_SECONDS: Final = 2.0
+"""The shortest time between two plain lines that only count."""
+
+
+class RunView(Protocol):
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def show(self, run: Json) -> None: ...
+
+
+def run_view(console: Console) -> RunView:
+    return BarView(console) if console.is_terminal else LineView(console)
+
+
+def agent_label(agent: Json) -> str:
+    return str(agent.get("entrant") or " / ".join(filter(None, (agent.get("harness"), agent.get("model")))))
+
+
+def done(counts: Json) -> int:
+    return sum(int(counts.get(outcome) or 0) for outcome in ("passed", "failed", "errored", "cancelled"))
+
+
+def outcome_counts(counts: Json) -> str:
+    """`12 passed, 3 failed`; zeros are left out."""
+    parts = [f"{counts[name]} {name}" for name in ("passed", "failed", "errored", "cancelled") if counts.get(name)]
+    return ", ".join(parts)
+
+
+def status_line(run: Json) -> str:
+    """`brave-otter: running, 12/30 done: 9 passed, 3 failed; waiting: 4 of 4 slots`."""
+    line = f"{run['name']}: {run['status']}"
+    if run.get("expected"):
+        line += f", {done(run)}/{run['expected']} done"
+    if counted := outcome_counts(run):
+        line += f": {counted}"
+    if run.get("waiting"):
+        line += f"; waiting: {run['waiting']}"
+    if run.get("failure_message"):
+        line += f"; {run['failure_message']}"
+    return line
+
+
+class LineView:
+    """A line when the status changes, and now and then while results come in."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._said: tuple[str, int, str | None] | None = None
+        self._at = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def show(self, run: Json) -> None:
+        news = (run["status"], done(run), run.get("waiting"))
+        if news == self._said:
+            return
+        changed = self._said is None or self._said[0] != news[0]
+        if changed or time.monotonic() - self._at >= PLAIN_SECONDS:
+            self._console.print(status_line(run), markup=False, highlight=False, soft_wrap=True)
+            self._said, self._at = news, time.monotonic()
+
+
+class BarView:
+    def __init__(self, console: Console) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=28),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[counts]}", style="dim", markup=False),
+            TimeElapsedColumn(),
+            console=console,
+        )
+        self._bars: dict[int, TaskID] = {}
+        self._head = self._progress.add_task("", total=None, counts="")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def show(self, run: Json) -> None:
+        for agent in parts(run, "agent_results"):
+            index = int(agent["agent"])
+            if index not in self._bars:
+                self._bars[index] = self._progress.add_task(agent_label(agent), total=None, counts="")
+            self._progress.update(
+                self._bars[index],
+                total=agent["expected"] or None,
+                completed=done(agent),
+                counts=outcome_counts(agent),
+            )
+        self._progress.update(
+            self._head,
+            description=run["name"],
+            total=run["expected"] or None,
+            completed=done(run),
+            counts=run.get("waiting") or run["status"],
+        )

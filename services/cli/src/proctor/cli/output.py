@@ -1,0 +1,34 @@
+"""Options every client command has, and the two ways to answer: for people and as JSON."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+
+console: Final = Console(highlight=False)
+errors: Final = Console(stderr=True, highlight=False)
+
+HomeOption = Annotated[
+    Path | None,
+    typer.Option("--home", envvar="PROCTOR_HOME", show_default=False, help="Folder of the installation."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the API's JSON.")]
+PortOption = Annotated[
+    int, typer.Option("--port", envvar="PROCTOR_PORT", min=1, max=65535, help="Port of the web interface and the API.")
+]
+
+
+def print_json(document: Any) -> None:  # noqa: ANN401 - any JSON value
+    typer.echo(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def say(text: str) -> None:
+    """One literal line, however long."""
+    console.print(text, markup=False, soft_wrap=True)
+
+
+def notice(text: str) -> None:
+    """For people only: on stderr, so that stdout stays what was asked for."""
+    errors.print(text, markup=False, soft_wrap=True)

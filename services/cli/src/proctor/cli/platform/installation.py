@@ -1,0 +1,93 @@
+"""Bring a whole installation up, and down again."""
+
+import asyncio
+import contextlib
+import errno
+import os
+import shlex
+import socket
+from collections.abc import AsyncGenerator, Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from proctor.cli.failure import Failure
+from proctor.cli.platform.home import Home, Running, held, open_home, write_running
+from proctor.cli.platform.nats import nats_program
+from proctor.cli.platform.postgres import postgres_cluster
+from proctor.cli.platform.program import Program, end_leftovers
+from proctor.cli.platform.services import Plan, service_programs
+from proctor.cli.platform.supervisor import Child, Supervisor
+from proctor.eventlog import connect, ensure_streams
+
+SERVER_PATIENCE: Final = 60.0
+SERVICE_PATIENCE: Final = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    home: Home
+    running: Running
+    supervisor: Supervisor
+
+
+def check_port(host: str, port: int) -> None:
+    """Raises Failure when the address can't be listened on."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except OSError as error:
+        raise Failure(_cannot_listen(host, port, error)) from error
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} is in use: stop what listens there, or choose another with --port"
+    if error.errno in {errno.EACCES, errno.EPERM}:
+        return f"port {port} needs more rights than you have: choose one above 1023 with --port"
+    return f"can't listen on {host}:{port} ({error.strerror}): choose another address with --host"
+
+
+async def _streams(nats_url: str) -> None:
+    connection = await connect(nats_url, "proctor-up")
+    try:
+        await ensure_streams(connection)
+    finally:
+        await connection.close()
+
+
+@contextlib.asynccontextmanager
+async def platform(
+    path: Path,
+    plan: Plan,
+    tell: Callable[[Child], None],
+    services: Callable[[Home, Plan, str, str], Iterable[Program]] = service_programs,
+) -> AsyncGenerator[Platform]:
+    """Everything ready inside, everything gone after. Raises Failure with what is in the way."""
+    home = open_home(path)
+    async with contextlib.AsyncExitStack() as after:
+        after.enter_context(held(home))
+        check_port(plan.host, plan.port)
+        await asyncio.to_thread(end_leftovers, home)
+        cluster = await asyncio.to_thread(postgres_cluster, home)
+        after.callback(cluster.forget_socket)
+        nats, nats_url = nats_program(home)
+        supervisor = Supervisor(home, tell)
+        after.push_async_callback(supervisor.stop)
+        supervisor.start([nats, cluster.program])
+        await supervisor.ready(["nats"], SERVER_PATIENCE)
+        await _streams(nats_url)
+        supervisor.start(services(home, plan, nats_url, cluster.url))
+        await asyncio.gather(
+            supervisor.ready(list(supervisor.children), SERVICE_PATIENCE), asyncio.to_thread(cluster.flush)
+        )
+        running = Running(os.getpid(), plan.url, nats_url, cluster.url)
+        write_running(home, running)
+        yield Platform(home, running, supervisor)
+
+
+def next_command(home: Home, command: str) -> str:
+    """A command to copy, with the home named."""
+    return f"proctor {command} --home {shlex.quote(str(home.root))}"

@@ -1,0 +1,79 @@
+from typing import Any
+
+import pytest
+
+from proctor.cli.failure import Failure
+from proctor.cli.submission import read_submission
+
+FULL = """
+[experiment]
+benchmark = "acme/tiny"
+[tasks]
+categories = ["files"]
+[[agents]]
+harness = "oracle"
+[[agents]]
+harness = "command"
+[agents.env]
+PROCTOR_COMMAND = "make"
+[execution]
+attempts_per_task = 3
+[verifier]
+required = ["JUDGE_KEY"]
+[secrets]
+required = ["TOKEN"]
+[env]
+LANG = "C"
+"""
+
+
+def read(text: str, **environment: str) -> dict[str, Any]:
+    return read_submission(text, "run.toml", environment)
+
+
+def test_sections_become_the_wire_body() -> None:
+    assert read(FULL, TOKEN="s3cret", OTHER="x") == {
+        "experiment_config": {"benchmark": "acme/tiny"},
+        "tasks_config": {"categories": ["files"]},
+        "agents": [{"harness": "oracle", "env": {}}, {"harness": "command", "env": {"PROCTOR_COMMAND": "make"}}],
+        "execution_config": {"attempts_per_task": 3, "verifier_secrets": ["JUDGE_KEY"]},
+        "env_config": {"LANG": "C"},
+        "secrets": {"required": ["TOKEN"], "provided": {"TOKEN": "s3cret"}},
+    }
+
+
+def test_what_is_left_out_is_left_out_of_the_body() -> None:
+    body = read('[experiment]\nbenchmark = "b"\n[[agents]]\nharness = "nop"\n')
+    assert body == {"experiment_config": {"benchmark": "b"}, "agents": [{"harness": "nop", "env": {}}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[experiment]\nbenchmark = "b"\n[[agents]]\nharness = oracle\n', r"run\.toml: .*line 4, column 11"),
+        ('[experimnt]\nbenchmark = "b"\n', r"experimnt.*did you mean \[experiment\]\?"),
+        ("[zzz]\n", "zzz: there is no such section: known are experiment, tasks, agents"),
+        ('[[agents]]\nharness = "nop"\n', r"\[experiment\] is missing"),
+        ('[experiment]\nbenchmark = "b"\n', r"\[\[agents\]\] is missing"),
+        ('[experiment]\nbenchmark = "b"\n[agents]\nharness = "nop"\n', r"\[\[agents\]\] is missing"),
+        ('env = "x"\n[experiment]\nbenchmark = "b"\n[[agents]]\n', r"env: must be a section: write \[env\]"),
+        (
+            '[experiment]\nbenchmark = "b"\n[[agents]]\n[secrets]\nneeded = ["A"]\n',
+            r"secrets\.needed: there is no such key",
+        ),
+        ('[experiment]\nbenchmark = "b"\n[[agents]]\n[verifier]\nrequired = "A"\n', "must be a list of names"),
+        (
+            '[experiment]\nbenchmark = "b"\n[[agents]]\n[secrets]\nrequired = ["A", "B"]\n',
+            "set A, B in the environment",
+        ),
+    ],
+)
+def test_each_mistake_is_named(text: str, message: str) -> None:
+    with pytest.raises(Failure, match=message):
+        read(text)
+
+
+def test_broken_toml_shows_the_line() -> None:
+    with pytest.raises(Failure) as caught:
+        read('[experiment]\nbenchmark = "b"\n[[agents]]\nharness = oracle\n')
+    assert caught.value.details == ("4: harness = oracle",)

@@ -1,0 +1,1 @@
+"""Who asks, for which workspace, and what that allows."""

@@ -1,0 +1,113 @@
+"""Wiring: what the gateway opens, what it serves, and what runs beside."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncGenerator
+
+from litestar import Litestar, Router
+from litestar.di import Provide
+from litestar.openapi import OpenAPIConfig
+
+from proctor.eventlog import EventLog
+from proctor.gateway import headers, problems
+from proctor.gateway.access.middleware import BearerAuthentication
+from proctor.gateway.access.owner import ensure_owner
+from proctor.gateway.edges import Edges
+from proctor.gateway.feed import ProjectionFeed
+from proctor.gateway.folds import RunFolds
+from proctor.gateway.manifests import Manifests
+from proctor.gateway.routes import benchmarks, events, fleet, health, identity, logs, results, runs, uploads
+from proctor.gateway.server import serve_http
+from proctor.gateway.settings import GatewaySettings
+from proctor.gateway.vault import eraser, resolver
+from proctor.gateway.vault.cipher import Sealer, load_key
+from proctor.objects import Objects
+from proctor.service.broker import connection_of, make_broker
+from proctor.service.postgres import migrate, open_pool
+from proctor.service.process import report_health, run_until
+
+BODY_BYTES = 1024 * 1024
+
+RUN_ROUTES = [
+    runs.submit_run,
+    runs.list_runs,
+    runs.get_run,
+    runs.stop_run,
+    runs.get_lock,
+    results.list_results,
+    results.get_result,
+    results.list_artifacts,
+    results.get_artifact,
+    logs.get_logs,
+    events.run_events,
+]
+
+
+def build_app(edges: Edges) -> Litestar:
+    api = Router(
+        "/api/v1",
+        route_handlers=[
+            benchmarks.router,
+            Router("/runs", route_handlers=RUN_ROUTES),
+            uploads.upload,
+            fleet.runners,
+            identity.whoami,
+            identity.workspaces,
+        ],
+        middleware=[BearerAuthentication],
+    )
+    app = Litestar(
+        route_handlers=[health.live, health.ready, api],
+        dependencies={"edges": Provide(lambda: edges, sync_to_thread=False)},
+        exception_handlers={Exception: problems.respond},
+        before_send=[headers.add_security_headers],
+        request_max_body_size=BODY_BYTES,
+        openapi_config=OpenAPIConfig(title="Proctor", version="1", path="/api/schema", render_plugins=[]),
+        logging_config=None,
+    )
+    app.state.pool = edges.pool
+    return app
+
+
+@contextlib.asynccontextmanager
+async def open_edges(settings: GatewaySettings, stop: asyncio.Event) -> AsyncGenerator[Edges]:
+    """Prepares the schema and the owner, connects, and answers the vault for as long as it is open."""
+    sealer = Sealer(load_key(settings.vault_key, settings.home))
+    pool = await open_pool(settings.database_url)
+    await migrate(pool, "proctor.gateway", "gateway")
+    if settings.owns_home:
+        await ensure_owner(pool, settings.home)
+    broker = make_broker(settings.nats_url, "gateway")
+    await broker.connect()
+    connection = connection_of(broker)
+    log, objects = EventLog(connection, "gateway"), Objects(connection, patience=10)
+    resolver.subscribe(broker, resolver.Resolver(pool, RunFolds(log), sealer))
+    await broker.start()
+    try:
+        yield Edges(
+            settings=settings,
+            pool=pool,
+            connection=connection,
+            log=log,
+            objects=objects,
+            manifests=Manifests(objects),
+            feed=ProjectionFeed(settings.database_url),
+            sealer=sealer,
+            stop=stop,
+        )
+    finally:
+        await broker.stop()
+        pool.terminate()
+
+
+async def serve(settings: GatewaySettings, listener: socket.socket, stop: asyncio.Event) -> None:
+    async with open_edges(settings, stop) as edges:
+        await run_until(
+            asyncio.Event(),
+            serve_http(build_app(edges), listener, stop, edges.feed.wake),
+            edges.feed.run(),
+            eraser.erase_when_cleaned(edges.log, edges.pool),
+            eraser.sweep_regularly(edges.log, edges.pool),
+            report_health(settings, lambda: health.healthy(edges)),
+        )

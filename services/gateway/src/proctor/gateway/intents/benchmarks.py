@@ -1,0 +1,148 @@
+"""Add, sync and remove a benchmark."""
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from proctor.contracts.events import BenchmarkAdded, BenchmarkRemoved, SyncRequested
+from proctor.contracts.events.benchmark import Source, UploadSource
+from proctor.contracts.ids import SYSTEM_WORKSPACE, new_id
+from proctor.contracts.states import SyncStatus
+from proctor.eventlog import Conflict
+from proctor.gateway.access.principal import Principal
+from proctor.gateway.edges import Edges
+from proctor.gateway.folds import Folded, benchmark_head
+from proctor.gateway.submission import invalid
+from proctor.gateway.submission.findings import issue_of
+from proctor.service.errors import Conflicting, Issue, NotFound
+
+Line = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^\S(.*\S)?$")]
+_KEY: Final = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._@/-]*$")
+
+
+class NewBenchmark(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: Line
+    name: Line
+    source: UploadSource
+    description: str | None = Field(default=None, max_length=4096)
+    default_harness: Line | None = None
+    pass_threshold: Decimal = Field(default=Decimal("1.0"), gt=0, le=1, allow_inf_nan=False)
+    reward_key: Line | None = None
+
+
+class NewSync(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: UploadSource | None = None
+
+
+async def add(edges: Edges, who: Principal, body: Mapping[str, Any]) -> tuple[str, int]:
+    """The benchmark's id and the sequence. The key is reserved first; a reservation whose benchmark was never
+    appended, or was removed since, is free again."""
+    new = _read(NewBenchmark, body)
+    if _KEY.match(new.key) is None:
+        raise invalid([Issue("key", "may hold letters, digits and . _ @ / -, and starts with a letter or digit")])
+    await _check_uploaded(edges, new.source)
+    if await _managed_key(edges, new.key):
+        raise _key_taken(new.key)
+    for _ in range(2):
+        benchmark = await _reserved(edges, who.workspace, new.key)
+        event = BenchmarkAdded(
+            benchmark=benchmark,
+            **new.model_dump(exclude={"pass_threshold", "source"}),
+            source=new.source,
+            pass_threshold=str(new.pass_threshold),
+            added_by=who.user,
+        )
+        try:
+            return benchmark, await edges.log.append(
+                event, workspace=who.workspace, aggregate="benchmark", id=benchmark, alone=True, actor=who.user
+            )
+        except Conflict:
+            head = await benchmark_head(edges.log, who.workspace, benchmark)
+            if head is None or head.state.status is not SyncStatus.REMOVED:
+                raise _key_taken(new.key) from None
+            await _release(edges, benchmark)
+    raise _key_taken(new.key)
+
+
+async def sync(edges: Edges, who: Principal, workspace: str, benchmark: str, body: Mapping[str, Any]) -> int:
+    """Read the source again, or a new one. Refused while a sync is wanted or under way."""
+    wanted = _read(NewSync, body)
+    head = await _present(edges, workspace, benchmark)
+    state = head.state
+    if state.status in {SyncStatus.PENDING, SyncStatus.SYNCING}:
+        raise Conflicting("a sync of this benchmark is under way; wait until it is ready or failed")
+    if wanted.source is not None:
+        _check_own(workspace)
+        await _check_uploaded(edges, wanted.source)
+    source: Source | None = wanted.source or state.source
+    assert source is not None  # noqa: S101 - an added benchmark has one
+    event = SyncRequested(sync=new_id(), source=source, requested_by=who.user)
+    return await edges.log.append(event, workspace=workspace, aggregate="benchmark", id=benchmark, actor=who.user)
+
+
+async def remove(edges: Edges, who: Principal, workspace: str, benchmark: str) -> int:
+    _check_own(workspace)
+    await _present(edges, workspace, benchmark)
+    event = BenchmarkRemoved(removed_by=who.user)
+    return await edges.log.append(event, workspace=workspace, aggregate="benchmark", id=benchmark, actor=who.user)
+
+
+def _check_own(workspace: str) -> None:
+    if workspace == SYSTEM_WORKSPACE:
+        raise Conflicting(
+            "this benchmark is managed: it ships with the installation and can't be changed", code="BENCHMARK_MANAGED"
+        )
+
+
+async def _present(edges: Edges, workspace: str, benchmark: str) -> Folded[Any]:
+    head = await benchmark_head(edges.log, workspace, benchmark)
+    if head is None or head.state.status is SyncStatus.REMOVED:
+        raise NotFound("there is no such benchmark in this workspace")
+    return head
+
+
+def _read[Body: BaseModel](kind: type[Body], body: Mapping[str, Any]) -> Body:
+    try:
+        return kind.model_validate(body)
+    except ValidationError as error:
+        raise invalid([issue_of(detail) for detail in error.errors(include_url=False)]) from None
+
+
+async def _check_uploaded(edges: Edges, source: UploadSource) -> None:
+    if not source.object.startswith("upload/") or not await edges.objects.exists(source.object):
+        message = "there is no such upload; send the archive to POST /api/v1/uploads first"
+        raise invalid([Issue("source.object", message)])
+
+
+async def _managed_key(edges: Edges, key: str) -> bool:
+    query = "SELECT count(*) FROM leaderboard.api_benchmarks WHERE workspace = $1 AND key = $2 AND NOT removed"
+    return bool(await edges.pool.fetchval(query, SYSTEM_WORKSPACE, key))
+
+
+def _key_taken(key: str) -> Conflicting:
+    return Conflicting(f"the key {key!r} is in use; choose another, or sync that benchmark from the new source")
+
+
+async def _reserved(edges: Edges, workspace: str, key: str) -> str:
+    await edges.pool.execute(
+        "INSERT INTO gateway.benchmark_keys (workspace, key, benchmark) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        workspace,
+        key,
+        new_id(),
+    )
+    return str(
+        await edges.pool.fetchval(
+            "SELECT benchmark FROM gateway.benchmark_keys WHERE workspace = $1 AND key = $2", workspace, key
+        )
+    )
+
+
+async def _release(edges: Edges, benchmark: str) -> None:
+    await edges.pool.execute("DELETE FROM gateway.benchmark_keys WHERE benchmark = $1", benchmark)

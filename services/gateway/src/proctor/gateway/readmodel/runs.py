@@ -1,0 +1,112 @@
+"""Queries on runs, their agents, results and log lines."""
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+
+from proctor.service.postgres import Pool
+
+type Row = dict[str, Any]
+
+_LIST: Final = """
+SELECT * FROM leaderboard.api_runs
+WHERE workspace = $1 AND ($2::text IS NULL OR $2 IN (benchmark, benchmark_key, benchmark_name))
+  AND ($3::text[] IS NULL OR status = ANY($3)) AND ($4::bigint IS NULL OR submitted_position < $4)
+ORDER BY submitted_position DESC LIMIT $5
+"""
+_FIND: Final = """
+SELECT * FROM leaderboard.api_runs WHERE workspace = $1 AND run = $2
+UNION ALL SELECT * FROM leaderboard.api_runs WHERE workspace = $1 AND name = $2 AND run <> $2 LIMIT 1
+"""
+_AGENTS: Final = "SELECT * FROM leaderboard.api_agents WHERE workspace = $1 AND run = $2 ORDER BY agent"
+_RESULTS: Final = """
+SELECT * FROM leaderboard.api_results
+WHERE workspace = $1 AND run = $2 AND valid_to IS NULL AND ($3::int IS NULL OR agent = $3)
+  AND ($4::text IS NULL OR outcome = $4) AND ($5::text IS NULL OR task_name = $5)
+  AND ($6::int IS NULL OR (agent, task, number) > ($6, $7, $8))
+ORDER BY agent, task, number LIMIT $9
+"""
+_RESULT: Final = """
+SELECT * FROM leaderboard.api_results
+WHERE workspace = $1 AND run = $2 AND valid_to IS NULL AND (attempt = $3 OR identity = $3) LIMIT 1
+"""
+_LOG: Final = """
+SELECT sequence, type, level, step, agent, task, attempt FROM leaderboard.api_log
+WHERE workspace = $1 AND run = $2 AND ($3::text IS NULL OR level = $3) AND ($4::text IS NULL OR step = $4)
+  AND ($5::int IS NULL OR agent = $5) AND ($6::int IS NULL OR task = $6)
+  AND ($7::bigint IS NULL OR sequence {beyond} $7)
+ORDER BY sequence {order} LIMIT $8
+"""
+_LOG_BY_DIRECTION: Final = {
+    "older": _LOG.format(beyond="<", order="DESC"),
+    "newer": _LOG.format(beyond=">", order="ASC"),
+}
+_TASK_NAMES: Final = """
+SELECT DISTINCT task, task_name FROM leaderboard.api_results
+WHERE workspace = $1 AND run = $2 AND task = ANY($3::int[]) AND valid_to IS NULL
+"""
+
+Direction = Literal["older", "newer"]
+
+
+async def listed(
+    pool: Pool,
+    workspace: str,
+    *,
+    benchmark: str | None,
+    statuses: Sequence[str] | None,
+    before: int | None,
+    limit: int,
+) -> list[Row]:
+    """Newest first."""
+    return [dict(row) for row in await pool.fetch(_LIST, workspace, benchmark, statuses, before, limit)]
+
+
+async def find(pool: Pool, workspace: str, wanted: str) -> Row | None:
+    """By id, else by name."""
+    row = await pool.fetchrow(_FIND, workspace, wanted)
+    return dict(row) if row else None
+
+
+async def agents(pool: Pool, workspace: str, run: str) -> list[Row]:
+    return [dict(row) for row in await pool.fetch(_AGENTS, workspace, run)]
+
+
+async def results(
+    pool: Pool,
+    workspace: str,
+    run: str,
+    *,
+    filters: tuple[int | None, str | None, str | None],
+    after: tuple[int, int, int] | None,
+    limit: int,
+) -> list[Row]:
+    """`filters`: agent, outcome, task name."""
+    return [
+        dict(row) for row in await pool.fetch(_RESULTS, workspace, run, *filters, *(after or (None, None, None)), limit)
+    ]
+
+
+async def result(pool: Pool, workspace: str, run: str, attempt: str) -> Row | None:
+    """By attempt key or identity."""
+    row = await pool.fetchrow(_RESULT, workspace, run, attempt)
+    return dict(row) if row else None
+
+
+async def log_lines(
+    pool: Pool,
+    workspace: str,
+    run: str,
+    *,
+    filters: tuple[str | None, str | None, int | None, int | None],
+    direction: Direction,
+    beyond: int | None,
+    limit: int,
+) -> list[Row]:
+    """`filters`: level, step, agent, task. In log order, whichever way it was read."""
+    rows = await pool.fetch(_LOG_BY_DIRECTION[direction], workspace, run, *filters, beyond, limit)
+    return [dict(row) for row in (reversed(rows) if direction == "older" else rows)]
+
+
+async def task_names(pool: Pool, workspace: str, run: str, tasks: Sequence[int]) -> dict[int, str]:
+    rows = await pool.fetch(_TASK_NAMES, workspace, run, tasks)
+    return {row["task"]: row["task_name"] for row in rows}

@@ -1,0 +1,117 @@
+"""Benchmarks, their tasks and their boards."""
+
+from collections import Counter
+from typing import Annotated, Any
+
+from litestar import Router, delete, get, post
+from litestar.params import FromPath, FromQuery, QueryParameter
+
+from proctor.contracts.manifest import Manifest
+from proctor.gateway.access.middleware import at_least
+from proctor.gateway.access.principal import Role
+from proctor.gateway.body import ApiRequest, read_object
+from proctor.gateway.edges import Edges, Opened
+from proctor.gateway.folds import benchmark_head
+from proctor.gateway.intents import benchmarks as intents
+from proctor.gateway.paging import decode_cursor, page
+from proctor.gateway.readmodel import benchmarks, shapes
+from proctor.gateway.routes.parameters import Cursor, Limit
+from proctor.service.errors import NotFound
+
+_NO_TASKS = Manifest(version="", tasks=())
+_TASK_FIELDS = {"environment_digest", "package"}
+
+
+@get("/")
+async def list_benchmarks(
+    request: ApiRequest, edges: Opened, limit: Limit, cursor: Cursor = None, key: FromQuery[str | None] = None
+) -> dict[str, Any]:
+    after = decode_cursor(cursor, str, str)
+    rows = await benchmarks.listed(edges.pool, request.user.workspace, key, after, limit + 1)
+    return page([shapes.benchmark(row) for row in rows], limit, "name", "id")
+
+
+@post("/", guards=[at_least(Role.ADMIN)])
+async def add_benchmark(request: ApiRequest, edges: Opened) -> dict[str, Any]:
+    benchmark, sequence = await intents.add(edges, request.user, await read_object(request))
+    return await _after(edges, request.user.workspace, benchmark, sequence)
+
+
+@get("/{benchmark:str}")
+async def get_benchmark(request: ApiRequest, edges: Opened, benchmark: FromPath[str]) -> dict[str, Any]:
+    return shapes.benchmark(await _found(edges, request, benchmark))
+
+
+@get("/{benchmark:str}/tasks")
+async def get_tasks(request: ApiRequest, edges: Opened, benchmark: FromPath[str]) -> dict[str, Any]:
+    row = await _found(edges, request, benchmark)
+    manifest = await edges.manifests.get(row["manifest"]) if row["manifest"] else _NO_TASKS
+    categories = Counter(task.category for task in manifest.tasks if task.category)
+    return {
+        "version": row["version"],
+        "tasks": [task.model_dump(mode="json", exclude=_TASK_FIELDS) for task in manifest.tasks],
+        "unavailable": [task.model_dump() for task in manifest.unavailable],
+        "task_sets": [
+            {**task_set.model_dump(exclude={"task_names"}), "task_count": len(task_set.task_names)}
+            for task_set in manifest.task_sets
+        ],
+        "categories": [{"name": name, "task_count": count} for name, count in sorted(categories.items())],
+    }
+
+
+@get("/{benchmark:str}/leaderboard")
+async def get_leaderboard(
+    request: ApiRequest,
+    edges: Opened,
+    benchmark: FromPath[str],
+    position: Annotated[int | None, QueryParameter(name="position", ge=0, le=2**62)] = None,
+) -> dict[str, Any]:
+    row = await _found(edges, request, benchmark)
+    return await benchmarks.board(edges.pool, request.user.workspace, row["benchmark"], position)
+
+
+@post("/{benchmark:str}/sync", guards=[at_least(Role.ADMIN)], status_code=202)
+async def sync_benchmark(request: ApiRequest, edges: Opened, benchmark: FromPath[str]) -> dict[str, Any]:
+    body = await read_object(request)
+    row = await _found(edges, request, benchmark)
+    workspace, identifier = row["workspace"], row["benchmark"]
+    sequence = await intents.sync(edges, request.user, workspace, identifier, body)
+    return await _after(edges, workspace, identifier, sequence)
+
+
+@delete("/{benchmark:str}", guards=[at_least(Role.ADMIN)])
+async def remove_benchmark(request: ApiRequest, edges: Opened, benchmark: FromPath[str]) -> None:
+    row = await _found(edges, request, benchmark)
+    sequence = await intents.remove(edges, request.user, row["workspace"], row["benchmark"])
+    await edges.feed.passed(sequence)
+
+
+async def _found(edges: Edges, request: ApiRequest, wanted: str) -> benchmarks.Row:
+    row = await benchmarks.find(edges.pool, request.user.workspace, wanted)
+    if row is None:
+        raise NotFound(f"there is no benchmark {wanted!r} in this workspace")
+    return row
+
+
+async def _after(edges: Edges, workspace: str, benchmark: str, sequence: int) -> dict[str, Any]:
+    """The benchmark as it is after that event: from the read model when it got there in time, else from the log."""
+    if await edges.feed.passed(sequence) and (row := await benchmarks.find(edges.pool, workspace, benchmark)):
+        return shapes.benchmark(row)
+    folded = await benchmark_head(edges.log, workspace, benchmark)
+    if folded is None:
+        raise NotFound("there is no such benchmark in this workspace")
+    return shapes.benchmark_from_log(folded)
+
+
+router = Router(
+    "/benchmarks",
+    route_handlers=[
+        list_benchmarks,
+        add_benchmark,
+        get_benchmark,
+        get_tasks,
+        get_leaderboard,
+        sync_benchmark,
+        remove_benchmark,
+    ],
+)

@@ -1,0 +1,10 @@
+"""Parameters that several routes share."""
+
+from typing import Annotated
+
+from litestar.params import QueryParameter
+
+from proctor.gateway.paging import DEFAULT_LIMIT, MAX_LIMIT
+
+Limit = Annotated[int, QueryParameter(name="limit", ge=1, le=MAX_LIMIT, default=DEFAULT_LIMIT)]
+Cursor = Annotated[str | None, QueryParameter(name="cursor", max_length=1024)]

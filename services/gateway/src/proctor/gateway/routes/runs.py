@@ -1,0 +1,126 @@
+"""Submit, list, look at and stop runs."""
+
+from typing import Annotated, Any
+
+from litestar import Response, get, post
+from litestar.params import FromPath, FromQuery, HeaderParameter
+
+from proctor.contracts.states import RunStatus
+from proctor.gateway.access.middleware import at_least
+from proctor.gateway.access.principal import Role
+from proctor.gateway.body import ApiRequest, read_object
+from proctor.gateway.edges import Edges, Opened
+from proctor.gateway.folds import run_head
+from proctor.gateway.intents import runs as intents
+from proctor.gateway.paging import decode_cursor, encode_cursor
+from proctor.gateway.readmodel import runs, shapes
+from proctor.gateway.routes.parameters import Cursor, Limit
+from proctor.objects import ObjectMissing
+from proctor.service.errors import Invalid, Issue, NotFound
+
+SUBMIT_BYTES = 4 * 1024 * 1024
+MAX_REASON = 500
+
+IdempotencyKey = Annotated[str | None, HeaderParameter(name="Idempotency-Key", min_length=1, max_length=255)]
+
+
+@post("/", guards=[at_least(Role.MEMBER)], request_max_body_size=SUBMIT_BYTES)
+async def submit_run(
+    request: ApiRequest, edges: Opened, idempotency_key: IdempotencyKey = None
+) -> Response[dict[str, Any]]:
+    submitted = await intents.submit(edges, request.user, await read_object(request), idempotency_key)
+    run = await run_after(edges, request.user.workspace, submitted.run, submitted.sequence)
+    body = {**run, "task_count": submitted.tasks or run["tasks"], "warnings": list(submitted.warnings)}
+    status = 200 if submitted.repeated else 201
+    return Response(body, status_code=status, headers={"Location": f"/api/v1/runs/{submitted.run}"})
+
+
+@get("/")
+async def list_runs(
+    *,
+    request: ApiRequest,
+    edges: Opened,
+    limit: Limit,
+    cursor: Cursor = None,
+    benchmark: FromQuery[str | None] = None,
+    status: FromQuery[list[RunStatus] | None] = None,
+) -> dict[str, Any]:
+    before = decode_cursor(cursor, int)
+    rows = await runs.listed(
+        edges.pool,
+        request.user.workspace,
+        benchmark=benchmark,
+        statuses=status,
+        before=before[0] if before else None,
+        limit=limit + 1,
+    )
+    more = len(rows) > limit
+    cursor_after = encode_cursor(rows[limit - 1]["submitted_position"]) if more else None
+    return {"items": [shapes.run(row) for row in rows[:limit]], "next_cursor": cursor_after}
+
+
+@get("/{run:str}")
+async def get_run(request: ApiRequest, edges: Opened, run: FromPath[str]) -> dict[str, Any]:
+    workspace = request.user.workspace
+    row = await runs.find(edges.pool, workspace, run)
+    if row is None:
+        return await _unprojected(edges, workspace, await run_id(edges, workspace, run))
+    agents = await runs.agents(edges.pool, workspace, row["run"])
+    return {**shapes.run(row), "config": row["config"], "agent_results": [shapes.agent(agent) for agent in agents]}
+
+
+@post("/{run:str}/stop", guards=[at_least(Role.MEMBER)], status_code=202)
+async def stop_run(request: ApiRequest, edges: Opened, run: FromPath[str]) -> dict[str, Any]:
+    body = await read_object(request)
+    reason = body.get("reason", "asked by a user")
+    if not isinstance(reason, str) or not reason.strip() or len(reason) > MAX_REASON:
+        message = f"must be a text of 1 to {MAX_REASON} characters"
+        raise Invalid(f"reason: {message}", issues=(Issue("reason", message),))
+    identifier = await run_id(edges, request.user.workspace, run)
+    sequence = await intents.stop(edges, request.user, identifier, reason.strip())
+    return await run_after(edges, request.user.workspace, identifier, sequence)
+
+
+@get("/{run:str}/lock", media_type="application/json")
+async def get_lock(request: ApiRequest, edges: Opened, run: FromPath[str]) -> bytes:
+    row = await runs.find(edges.pool, request.user.workspace, run)
+    if row is None or row["lock"] is None:
+        await run_id(edges, request.user.workspace, run)
+        raise NotFound("the run isn't planned yet, so nothing is locked")
+    try:
+        return await edges.objects.get(row["lock"])
+    except ObjectMissing as error:
+        raise NotFound("the run's lock is no longer stored") from error
+
+
+async def run_id(edges: Edges, workspace: str, wanted: str) -> str:
+    """The id of a run by id or name, also of one that only the log knows. Raises `NotFound`."""
+    row = await runs.find(edges.pool, workspace, wanted)
+    if row is not None:
+        return row["run"]
+    reserved = await edges.pool.fetchval(
+        "SELECT run FROM gateway.runs WHERE workspace = $1 AND (run = $2 OR name = $2) ORDER BY run = $2 DESC LIMIT 1",
+        workspace,
+        wanted,
+    )
+    if reserved is None or await run_head(edges.log, workspace, reserved) is None:
+        raise NotFound(f"there is no run {wanted!r} in this workspace")
+    return reserved
+
+
+async def run_after(edges: Edges, workspace: str, run: str, sequence: int) -> dict[str, Any]:
+    """The run as it is after that event: from the read model when it got there in time, else from the log."""
+    if await edges.feed.passed(sequence) and (row := await runs.find(edges.pool, workspace, run)):
+        return shapes.run(row)
+    folded = await run_head(edges.log, workspace, run)
+    if folded is None:
+        raise NotFound("there is no such run in this workspace")
+    return shapes.run_from_log(folded)
+
+
+async def _unprojected(edges: Edges, workspace: str, run: str) -> dict[str, Any]:
+    folded = await run_head(edges.log, workspace, run)
+    if folded is None or folded.state.submitted is None:
+        raise NotFound("there is no such run in this workspace")
+    config = folded.state.submitted.config.model_dump(mode="json")
+    return {**shapes.run_from_log(folded), "config": config, "agent_results": []}

@@ -1,0 +1,40 @@
+"""A sandbox that a runner holds, as a grader reaches it: by operations that run once however often they are asked."""
+
+import asyncio
+from typing import Final
+
+import nats.errors
+from nats.aio.client import Client
+
+from proctor.contracts import subjects
+from proctor.contracts.messages import SandboxAnswer, SandboxCall, SandboxRequest
+from proctor.grader.failure import GradingError
+
+ATTACHED_SECONDS: Final = 15.0
+
+
+class RemoteSandbox:
+    def __init__(self, connection: Client, identifier: str) -> None:
+        self._connection, self.id = connection, identifier
+
+    async def call(self, request: SandboxRequest) -> SandboxAnswer:
+        """The operation's result, however long it takes. A runner that is silent may be restarting: it is asked
+        until the scheduler says that the grading is over. Raises `GradingError`."""
+        payload = SandboxCall(request=request, wait=ATTACHED_SECONDS).model_dump_json().encode()
+        subject = subjects.sandbox(self.id, request.op)
+        while True:
+            try:
+                reply = await self._connection.request(subject, payload, timeout=ATTACHED_SECONDS + 5)
+            except (nats.errors.Error, TimeoutError):
+                await asyncio.sleep(0.5)
+                continue
+            answer = SandboxAnswer.model_validate_json(reply.data)
+            match answer.status:
+                case "done":
+                    return answer
+                case "running":
+                    continue
+                case "gone":
+                    raise GradingError("sandbox_gone", "the sandbox was removed before it was graded")
+                case "error":
+                    raise GradingError(answer.kind or "platform_error", answer.message or "the sandbox failed")

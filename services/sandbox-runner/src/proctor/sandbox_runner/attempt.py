@@ -1,0 +1,214 @@
+"""One try of one attempt, from its lease to the removal of its sandbox."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from proctor.contracts.events import AgentFinished, AgentStarted, AttemptErrored, SandboxReady
+from proctor.contracts.messages import Held
+from proctor.contracts.work import AttemptWork
+from proctor.objects import artifact_name
+from proctor.sandbox_runner import collect, harness
+from proctor.sandbox_runner.archive import folder_tar
+from proctor.sandbox_runner.environment import agent_spec, labels_of
+from proctor.sandbox_runner.failure import Failure, Phase
+from proctor.sandbox_runner.grading import Grading
+from proctor.sandbox_runner.health import wait_healthy
+from proctor.sandbox_runner.outside import Outside
+from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
+from proctor.sandbox_runner.sandbox.protocol import Sandbox
+from proctor.service.packages import PackageError
+from proctor.tasks import Step, Task
+
+logger = logging.getLogger(__name__)
+
+LONGEST_AGENT_SECONDS: Final = 86_400.0
+
+
+@dataclass(slots=True)
+class Try:
+    """`steps`: the steps that may begin, put there by orders from the scheduler. `over`: nothing more is to be
+    published of this epoch but that it is cleaned."""
+
+    work: AttemptWork
+    held: Held
+    claim: int = 0
+    over: bool = False
+    phase: Phase = "package"
+    steps: asyncio.Queue[int] = field(default_factory=asyncio.Queue[int])
+    highest_step: int = 0
+    sandbox: Sandbox | None = None
+    grading: Grading | None = None
+
+    def may_begin(self, step: int) -> None:
+        """An order may come twice, pushed and by beat."""
+        if step > self.highest_step:
+            self.highest_step = step
+            self.steps.put_nowait(step)
+
+
+async def run(one: Try, outside: Outside) -> None:
+    """Until the scheduler says that the epoch is over, which cancels this. Cleans up in every case."""
+    try:
+        await _run(one, outside)
+    except (Failure, PackageError, SandboxError) as error:
+        await _report(one, outside, str(error.kind), error.message)
+    except Exception:
+        logger.exception("attempt %s failed in the runner", one.work.attempt)
+        await _report(one, outside, "platform_error", "the runner failed; see its log")
+    finally:
+        await _clean_up(one, outside)
+
+
+async def _clean_up(one: Try, outside: Outside) -> None:
+    """To the end, also when it is cancelled once more; an order that comes now has nothing left to do."""
+    one.over = True
+    await asyncio.shield(clean(one, outside))
+
+
+async def _report(one: Try, outside: Outside, kind: str, message: str) -> None:
+    if one.phase == "agent" and kind == ErrorKind.SANDBOX_GONE:
+        kind, message = await _how_it_died(one)
+    await outside.publish(
+        one, AttemptErrored(attempt=one.work.attempt, epoch=one.work.epoch, phase=one.phase, kind=kind, message=message)
+    )
+
+
+async def _how_it_died(one: Try) -> tuple[str, str]:
+    facts = await one.sandbox.facts() if one.sandbox else {}
+    if facts.get("oom_killed"):
+        return "agent_out_of_memory", "the agent used more memory than the task allows, and the sandbox died of it"
+    return "agent_broke_sandbox", "the sandbox ended while the agent worked in it"
+
+
+async def _run(one: Try, outside: Outside) -> None:
+    work = one.work
+    task = await outside.packages.load(work.task)
+    values = await outside.values(one.held, needed=bool(work.literals or task.needed_variables))
+    one.phase = "environment"
+    started = time.monotonic()
+    backend, note = await outside.backends.choose(
+        spec := agent_spec(task, work, values, labels_of(work, outside.worker))
+    )
+    one.sandbox = sandbox = await backend.start(spec)
+    one.grading = Grading(one.work, task, values, sandbox, outside)
+    await one.grading.open()
+    await outside.publish(
+        one,
+        SandboxReady(
+            attempt=work.attempt,
+            epoch=work.epoch,
+            sandbox=sandbox.id,
+            backend="docker" if backend.name == "docker" else "bubblewrap",
+            image=sandbox.image,
+            seconds=time.monotonic() - started,
+            note=note,
+        ),
+    )
+    await _steps(one, outside, task, values, first=0)
+
+
+async def _steps(one: Try, outside: Outside, task: Task, values: Mapping[str, str], *, first: int) -> None:
+    """The steps from `first`, each after the scheduler's word, then wait to be told that the epoch is over."""
+    for number in range(first, max(1, len(task.steps))):
+        if number > 0:
+            await _told(one, number)
+        await _step(one, outside, task, number, values)
+        one.phase = "collect"
+    await asyncio.Event().wait()
+
+
+async def _told(one: Try, number: int) -> None:
+    while await one.steps.get() < number:
+        pass
+
+
+async def resume(one: Try, outside: Outside, task: Task, sandbox: Sandbox, step: int) -> None:
+    """Hold a sandbox of an earlier life of this runner, whose step `step` awaits its grade."""
+    try:
+        values = await outside.values(one.held, needed=bool(one.work.literals or task.needed_variables))
+        one.sandbox, one.phase = sandbox, "collect"
+        one.grading = Grading(one.work, task, values, sandbox, outside)
+        await one.grading.open()
+        await _steps(one, outside, task, values, first=step + 1)
+    finally:
+        await _clean_up(one, outside)
+
+
+async def _step(one: Try, outside: Outside, task: Task, number: int, values: Mapping[str, str]) -> None:
+    sandbox, work = one.sandbox, one.work
+    step = task.steps[number] if task.steps else None
+    assert sandbox is not None  # noqa: S101 - started before its first step
+    one.phase = "setup"
+    begun = time.monotonic()
+    await _prepare(sandbox, task, step)
+    setup = time.monotonic() - begun
+    await outside.publish(one, AgentStarted(attempt=work.attempt, epoch=work.epoch, step=number if step else None))
+    one.phase = "agent"
+    baseline = await sandbox.snapshot()
+    begun = time.monotonic()
+    ended = await harness.AGENTS[work.agent.harness](sandbox, _assignment(work, task, step, values))
+    seconds = time.monotonic() - begun
+    killed = await sandbox.quiesce(baseline) if ended.kind else 0
+    parts, cut = await collect.fetch(
+        sandbox, ["/logs/agent", "/logs/artifacts", *collect.declared(task, number if step else None)]
+    )
+    phase = f"agent.{number}" if step else "agent"
+    artifacts = await collect.store(
+        outside.objects, artifact_name(work.run, work.attempt, work.epoch, phase), parts, cut=cut
+    )
+    await outside.publish(
+        one,
+        AgentFinished(
+            attempt=work.attempt,
+            epoch=work.epoch,
+            step=number if step else None,
+            kind=ended.kind,
+            message=ended.message,
+            seconds=seconds,
+            setup_seconds=setup,
+            killed=killed,
+            artifacts=artifacts,
+        ),
+    )
+
+
+async def _prepare(sandbox: Sandbox, task: Task, step: Step | None) -> None:
+    """A step's files and its setup script, then the health checks."""
+    if step is not None:
+        folder = task.path / "steps" / step.name / "workdir"
+        if folder.is_dir():
+            await sandbox.put(folder_tar(folder), sandbox.workdir)
+        if (folder / "setup.sh").is_file():
+            result = await sandbox.exec("bash setup.sh", cwd=sandbox.workdir, timeout=360)
+            if result.returncode:
+                raise Failure("setup_failed", f"setup.sh of step {step.name} exited with {result.returncode}")
+    await wait_healthy(sandbox, task.config.environment.healthcheck if step is None else step.config.healthcheck, {})
+
+
+def _assignment(work: AttemptWork, task: Task, step: Step | None, values: Mapping[str, str]) -> harness.Assignment:
+    config = step.config.agent if step and step.config.agent.timeout_sec is not None else task.config.agent
+    seconds = config.timeout_sec
+    user = (step.config.agent.user if step else None) or task.config.agent.user
+    return harness.Assignment(
+        task=task,
+        step=step,
+        values=values,
+        seconds=seconds * work.timeout_multiplier if seconds is not None else LONGEST_AGENT_SECONDS,
+        user=str(user) if user is not None else None,
+    )
+
+
+async def clean(one: Try, outside: Outside) -> None:
+    """Remove the sandboxes and say so. Never raises: what is left is swept later."""
+    try:
+        if one.grading is not None:
+            await one.grading.close()
+        if one.sandbox is not None:
+            await one.sandbox.stop()
+    except Exception:
+        logger.exception("the sandbox of attempt %s may be left; the next sweep removes it", one.work.attempt)
+    await outside.cleaned(one.held)

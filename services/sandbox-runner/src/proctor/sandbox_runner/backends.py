@@ -1,0 +1,64 @@
+"""The back end this runner prefers, and bubblewrap for the tasks whose image can't be had."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+from proctor.sandbox_runner.sandbox.bubblewrap_backend import BubblewrapBackend
+from proctor.sandbox_runner.sandbox.choose import Setting, choose_backend, fallback_reason
+from proctor.sandbox_runner.sandbox.errors import SandboxError
+from proctor.sandbox_runner.sandbox.protocol import Backend, SandboxSpec
+
+logger = logging.getLogger(__name__)
+
+
+class Backends:
+    """`reason` says why `preferred` is what it is. With the setting `auto` a task may fall back."""
+
+    def __init__(self, preferred: Backend, reason: str, fallback: Backend | None) -> None:
+        self.preferred, self.reason = preferred, reason
+        self._fallback = fallback
+        self._reasons: dict[str, asyncio.Task[str | None]] = {}
+
+    async def choose(self, spec: SandboxSpec) -> tuple[Backend, str | None]:
+        """The back end for a task, and why it isn't the preferred one where it isn't. Raises `SandboxError`."""
+        if self._fallback is None:
+            return self.preferred, None
+        reason = await self._reason(spec)
+        if reason is None:
+            return self.preferred, None
+        await self._fallback.prepare(spec)
+        return self._fallback, f"{reason}; bubblewrap instead, which is not for untrusted agents"
+
+    async def _reason(self, spec: SandboxSpec) -> str | None:
+        """Asked once for each image; a back end that said yes is asked no more."""
+        known = self._reasons.get(spec.environment_digest)
+        if known is None or (known.done() and (known.cancelled() or known.exception() or known.result())):
+            known = asyncio.create_task(fallback_reason(self.preferred, spec))
+            self._reasons[spec.environment_digest] = known
+        return await asyncio.shield(known)
+
+    async def close(self) -> None:
+        await self.preferred.close()
+        if self._fallback is not None:
+            await self._fallback.close()
+
+
+async def open_backends(setting: Setting, *, installation: str, host: str, folder: Path) -> Backends:
+    """Raises `SandboxError` when what the setting asks for can't be had here."""
+    choice = await choose_backend(setting, installation=installation, host=host, state=folder / "bubblewrap")
+    fallback: Backend | None = None
+    if setting == "auto" and not choice.backend.trusted_only:
+        fallback = await _bubblewrap(folder)
+    logger.info("sandboxes by %s: %s", choice.backend.name, choice.reason)
+    return Backends(choice.backend, choice.reason, fallback)
+
+
+async def _bubblewrap(folder: Path) -> Backend | None:
+    backend = BubblewrapBackend(folder / "bubblewrap")
+    try:
+        await backend.probe()
+    except SandboxError as error:
+        logger.info("no bubblewrap to fall back to: %s", error.message)
+        return None
+    return backend

@@ -1,0 +1,78 @@
+"""From a task's [environment] to what a sandbox is made of. Pure, but for the values it is given."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from proctor.contracts.ids import sandbox_id
+from proctor.contracts.work import AttemptWork
+from proctor.sandbox_runner.failure import Failure
+from proctor.sandbox_runner.sandbox.protocol import SandboxSpec
+from proctor.tasks import EnvironmentConfig, Task, VariableMissing, image_digest, resolve_env
+
+
+def _unsupported(config: EnvironmentConfig) -> str | None:
+    """What the task asks for that no back end of this runner has."""
+    problems = {
+        f"it asks for os = {config.os}; this runner has linux": config.os != "linux",
+        "network_mode = 'allowlist' is not supported yet": config.network_mode == "allowlist",
+        f"it asks for {config.gpus} GPUs; this runner has none": bool(config.gpus),
+        "it asks for a TPU; this runner has none": config.tpu is not None,
+    }
+    return next((problem for problem, applies in problems.items() if applies), None)
+
+
+def agent_spec(task: Task, work: AttemptWork, values: Mapping[str, str], labels: Mapping[str, str]) -> SandboxSpec:
+    """The sandbox an agent works in. Raises `Failure`."""
+    if task.has_compose:
+        raise Failure("unsupported_environment", "tasks of several containers (docker-compose.yaml) can't run yet")
+    return make_spec(
+        identifier=sandbox_id(work.run, work.attempt, work.epoch),
+        config=task.config.environment,
+        root=task.path,
+        folder="environment",
+        work=work,
+        values=values,
+        labels=labels,
+    )
+
+
+def make_spec(
+    *,
+    identifier: str,
+    config: EnvironmentConfig,
+    root: Path,
+    folder: str,
+    work: AttemptWork,
+    values: Mapping[str, str],
+    labels: Mapping[str, str],
+) -> SandboxSpec:
+    if problem := _unsupported(config):
+        raise Failure("unsupported_environment", problem)
+    try:
+        env = resolve_env(config.env, values)
+    except VariableMissing as error:
+        raise Failure("variable_missing", str(error)) from error
+    return SandboxSpec(
+        id=identifier,
+        environment=root / folder,
+        environment_digest=image_digest(root, folder, config.docker_image),
+        labels=labels,
+        image=config.docker_image,
+        build_timeout=config.build_timeout_sec * work.timeout_multiplier,
+        workdir=config.workdir,
+        env=env,
+        cpus=config.cpus,
+        memory_mb=config.memory_mb,
+        network="none" if config.network_mode == "no-network" else "public",
+        lifetime=work.lifetime,
+    )
+
+
+def labels_of(work: AttemptWork, worker: str) -> dict[str, str]:
+    return {
+        "proctor.workspace": work.workspace,
+        "proctor.run": work.run,
+        "proctor.attempt": work.attempt,
+        "proctor.epoch": str(work.epoch),
+        "proctor.runner": worker,
+    }

@@ -1,0 +1,66 @@
+"""The sandboxes of one try, open to its grader: the agent's own, and those of separate verifiers."""
+
+from collections.abc import Mapping
+
+from proctor.contracts.work import AttemptWork
+from proctor.sandbox_runner import collect
+from proctor.sandbox_runner.environment import labels_of, make_spec
+from proctor.sandbox_runner.failure import Failure
+from proctor.sandbox_runner.operations import Operations
+from proctor.sandbox_runner.outside import Outside
+from proctor.sandbox_runner.sandbox.protocol import Sandbox
+from proctor.tasks import Task, verifier_environment
+
+
+class Grading:
+    def __init__(
+        self, work: AttemptWork, task: Task, values: Mapping[str, str], sandbox: Sandbox, outside: Outside
+    ) -> None:
+        self._work, self._task, self._values = work, task, values
+        self._sandbox, self._outside = sandbox, outside
+        self._spawned: list[Sandbox] = []
+        self._open: list[Operations] = []
+
+    async def open(self) -> None:
+        await self._serve(self._sandbox, spawning=True)
+
+    async def close(self) -> None:
+        for operations in self._open:
+            await operations.close()
+        for sandbox in self._spawned:
+            await sandbox.stop()
+
+    async def _serve(self, sandbox: Sandbox, *, spawning: bool) -> None:
+        operations = Operations(
+            self._outside.connection,
+            self._outside.objects,
+            sandbox,
+            self._task,
+            self._spawn if spawning else None,
+        )
+        self._open.append(operations)
+        await operations.open()
+
+    async def _spawn(self, step: int | None) -> str:
+        """A fresh sandbox for a separate verifier, with the declared artifacts where the agent had them."""
+        config = self._task.steps[step].config if step is not None else None
+        wanted = verifier_environment(self._task.path, self._task.config, config)
+        if wanted is None:
+            raise Failure("platform_error", "the task's verifier shares the agent's sandbox")
+        spec = make_spec(
+            identifier=f"{self._sandbox.id}-v{step or 0}",
+            config=wanted.config,
+            root=self._task.path,
+            folder=wanted.folder,
+            work=self._work,
+            values=self._values,
+            labels=labels_of(self._work, self._outside.worker),
+        )
+        backend, _ = await self._outside.backends.choose(spec)
+        sandbox = await backend.start(spec)
+        self._spawned.append(sandbox)
+        parts, _ = await collect.fetch(self._sandbox, ["/logs/artifacts", *collect.declared(self._task, step)])
+        for path, tar in parts:
+            await sandbox.put(tar, collect.target_folder(path, tar))
+        await self._serve(sandbox, spawning=False)
+        return sandbox.id

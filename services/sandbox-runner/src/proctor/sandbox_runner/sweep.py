@@ -1,0 +1,110 @@
+"""Nothing is left behind: sandboxes of past lives are adopted where their grade is awaited, and removed where not."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import nats.errors
+
+from proctor.contracts import subjects
+from proctor.contracts.events import AttemptDispatched
+from proctor.contracts.folds.run import RunState, apply
+from proctor.contracts.ids import sandbox_id
+from proctor.contracts.messages import Held, SweepAnswer, SweepRequest
+from proctor.contracts.states import AttemptStatus
+from proctor.contracts.work import AttemptWork
+from proctor.eventlog import EventLog
+from proctor.sandbox_runner import attempt
+from proctor.sandbox_runner.attempt import Try
+from proctor.sandbox_runner.outside import Outside
+from proctor.sandbox_runner.runner import Runner
+from proctor.sandbox_runner.sandbox.protocol import Backend
+
+logger = logging.getLogger(__name__)
+
+SWEEP_SECONDS: Final = 60.0
+_AWAITING: Final = frozenset({AttemptStatus.AWAITING_GRADE, AttemptStatus.GRADE_DISPATCHED, AttemptStatus.GRADING})
+
+
+async def take_over(runner: Runner, outside: Outside) -> None:
+    """Before the first claim: adopt what awaits its grade, remove the rest of what this runner had."""
+    backend = outside.backends.preferred
+    for labels in await backend.found():
+        if labels.get("proctor.runner") == outside.worker and "proctor.spawned" not in labels:
+            held = _held(labels)
+            if not await _adopt(runner, outside, backend, held):
+                await _remove(outside, backend, [held])
+    await backend.sweep([]) if backend.trusted_only else None
+
+
+async def _adopt(runner: Runner, outside: Outside, backend: Backend, held: Held) -> bool:
+    state, work = await _history(outside, held)
+    current = state.attempt(held.attempt)
+    mine = current.epoch == held.epoch and current.worker == outside.worker and current.status in _AWAITING
+    if work is None or not mine:
+        return False
+    sandbox = await backend.adopt(sandbox_id(held.run, held.attempt, held.epoch))
+    if sandbox is None:
+        return False
+    task = await outside.packages.load(work.task)
+    logger.info("adopted the sandbox of attempt %s, which awaits its grade", held.attempt)
+    one = Try(work, held)
+    runner.take_up(one, attempt.resume(one, outside, task, sandbox, current.step))
+    return True
+
+
+async def _history(outside: Outside, held: Held) -> tuple[RunState, AttemptWork | None]:
+    state, work = RunState(held.workspace, held.run), None
+    log = EventLog(outside.connection, outside.worker)
+    async for record in log.read(subjects.run_events(held.workspace, held.run)):
+        apply(state, record)
+        event = record.event
+        if isinstance(event, AttemptDispatched) and (event.attempt, event.epoch) == (held.attempt, held.epoch):
+            work = event.work
+    return state, work
+
+
+async def keep_swept(outside: Outside) -> None:
+    """Every minute, remove what is over on this engine, also what dead runners left on it."""
+    backend = outside.backends.preferred
+    while True:
+        await asyncio.sleep(SWEEP_SECONDS)
+        try:
+            found = [_held(labels) for labels in await backend.found()]
+            over = await _over(outside, found)
+            await _remove(outside, backend, over)
+        except Exception:
+            logger.exception("the sweep failed; the next one is in %.0f s", SWEEP_SECONDS)
+
+
+async def _over(outside: Outside, found: Iterable[Held]) -> tuple[Held, ...]:
+    request = SweepRequest(found=tuple(found))
+    if not request.found:
+        return ()
+    try:
+        reply = await outside.connection.request(
+            subjects.lease_sweep(outside.worker), request.model_dump_json().encode(), timeout=10
+        )
+    except (nats.errors.Error, TimeoutError):
+        return ()
+    return SweepAnswer.model_validate_json(reply.data).over
+
+
+async def _remove(outside: Outside, backend: Backend, over: Iterable[Held]) -> None:
+    for held in over:
+        removed = await backend.remove(
+            {"proctor.run": held.run, "proctor.attempt": held.attempt, "proctor.epoch": str(held.epoch)}
+        )
+        if removed:
+            logger.info("swept %s", ", ".join(removed))
+            await outside.cleaned(held)
+
+
+def _held(labels: Mapping[str, str]) -> Held:
+    return Held(
+        workspace=labels["proctor.workspace"],
+        run=labels["proctor.run"],
+        attempt=labels["proctor.attempt"],
+        epoch=int(labels["proctor.epoch"]),
+    )

@@ -1,0 +1,233 @@
+"""The active scheduler: folds the log, appends what follows, and answers workers. All its I/O is here."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from pydantic_core import to_json
+
+from proctor.contracts import subjects
+from proctor.contracts.events import AttemptDispatched, GradeDispatched, RunEvent, RunFailed, RunSubmitted, RunWaiting
+from proctor.contracts.folds import run as runs
+from proctor.contracts.folds.run import RunState
+from proctor.contracts.manifest import Manifest, RunLock
+from proctor.contracts.messages import Beat, LeaseOrder
+from proctor.contracts.records import Recorded
+from proctor.contracts.states import HELD_BY_RUNNER, AttemptStatus
+from proctor.eventlog import Conflict, EventLog, Unavailable
+from proctor.eventlog.streams import open_runs
+from proctor.objects import ObjectMissing, Objects
+from proctor.scheduler import allocate, expire, orders, react
+from proctor.scheduler.fleet import Fleet
+from proctor.scheduler.plan import PlanError, make_lock, planned
+from proctor.scheduler.track import Track
+
+logger = logging.getLogger(__name__)
+
+TICK_SECONDS: Final = 1.0
+WAITING_SECONDS: Final = 2.0
+
+SendOrder = Callable[[str, LeaseOrder], Awaitable[None]]
+
+
+class Engine:
+    """`position` is the last sequence folded; `beats` those heard since the last tick."""
+
+    def __init__(self, log: EventLog, objects: Objects, send: SendOrder) -> None:
+        self._log, self._objects, self._send = log, objects, send
+        self.tracks: dict[str, Track] = {}
+        self.fleet = Fleet()
+        self.position = 0
+        self._beats: dict[str, Beat] = {}
+        self._wake = asyncio.Event()
+        self._passed = asyncio.Condition()
+
+    # reading
+
+    async def load(self) -> None:
+        """Read every open run from its beginning."""
+        start = await self._log.last_sequence()
+        for workspace, run in await open_runs(self._log.connection):
+            track = Track(RunState(workspace, run))
+            async for record in self._log.read(subjects.run_events(workspace, run)):
+                runs.apply(track.state, record)
+            track.adopt(time.monotonic())
+            await self._load_lock(track)
+            self._expect_workers(track)
+            self.tracks[run] = track
+        self.position = start
+
+    async def follow(self) -> None:
+        async for batch in self._log.follow(subjects.RUN_EVENTS, after=self.position):
+            for record in batch:
+                await self._take(record)
+            async with self._passed:
+                self.position = batch[-1].sequence
+                self._passed.notify_all()
+            self._wake.set()
+
+    async def passed(self, sequence: int, seconds: float) -> bool:
+        """Wait until the fold has seen a sequence."""
+        try:
+            async with asyncio.timeout(seconds), self._passed:
+                await self._passed.wait_for(lambda: self.position >= sequence)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _take(self, record: Recorded) -> None:
+        track = self.tracks.get(record.id)
+        if track is None:
+            if not isinstance(record.event, RunSubmitted):
+                return
+            track = self.tracks[record.id] = Track(RunState(record.workspace, record.id))
+        held = {key: track.state.attempt(key) for key in track.entered}
+        track.apply(record, time.monotonic())
+        for worker, order in orders.following(track.state, held, record):
+            await self._send(worker, order)
+        self._expect_workers(track)
+        if track.state.cleaned:
+            del self.tracks[record.id]
+
+    def _expect_workers(self, track: Track) -> None:
+        for key in track.entered:
+            attempt = track.state.attempt(key)
+            for worker in (attempt.worker, attempt.grader):
+                if worker:
+                    self.fleet.expect(worker)
+
+    # deciding
+
+    async def decide(self) -> None:
+        """React to what was folded and let time pass, for ever."""
+        last = time.monotonic()
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TICK_SECONDS):
+                    await self._wake.wait()
+            elapsed = time.monotonic() - last
+            if elapsed >= TICK_SECONDS:
+                last += elapsed
+                await self._tick(elapsed)
+            self._wake.clear()
+            for track in list(self.tracks.values()):
+                await self._react(track)
+            await self._dispatch()
+
+    async def _react(self, track: Track) -> None:
+        if not track.settled_down:
+            return
+        state = track.state
+        if state.submitted and state.planned is None and not state.ended and state.stop is None:
+            await self._plan(track, state.submitted)
+            return
+        if track.lock is None and state.planned is not None:
+            await self._load_lock(track)
+        keys, track.changed = track.changed, set[str]()
+        if not await self._append(track, react.react(state, track.lock, sorted(keys))):
+            track.changed |= keys
+
+    async def _plan(self, track: Track, submitted: RunSubmitted) -> None:
+        try:
+            manifest = Manifest.model_validate_json(await self._objects.get(submitted.manifest))
+            lock = make_lock(submitted, manifest)
+        except (PlanError, ObjectMissing) as error:
+            await self._append(track, [RunFailed(kind="planning_failed", message=str(error))])
+            return
+        name = await self._objects.put_once("lock", to_json(lock.model_dump(mode="json")))
+        track.lock = lock
+        await self._append(track, [planned(lock, name)])
+
+    async def _load_lock(self, track: Track) -> None:
+        if track.state.planned is None:
+            return
+        try:
+            track.lock = RunLock.model_validate_json(await self._objects.get(track.state.planned.lock))
+        except ObjectMissing:
+            logger.error("the lock of run %s is gone from the object store", track.state.run)  # noqa: TRY400
+
+    async def _append(self, track: Track, events: list[RunEvent]) -> bool:
+        """In order, each guarded by the one before. False when another scheduler was quicker or the bus is away."""
+        state, expected = track.state, track.state.scheduler_sequence
+        for event in events:
+            suffix = event.pool if isinstance(event, AttemptDispatched | GradeDispatched) else None
+            try:
+                expected = await self._log.append(
+                    event,
+                    workspace=state.workspace,
+                    aggregate="run",
+                    id=state.run,
+                    expected=expected,
+                    suffix=suffix,
+                    cause=state.last_sequence,
+                    patience=5,
+                )
+            except Conflict:
+                logger.warning("another scheduler decided for run %s first", state.run)
+                return False
+            except Unavailable as error:
+                logger.warning("run %s waits for the log: %s", state.run, error)
+                return False
+            track.awaited = expected
+        return True
+
+    # dispatching
+
+    async def _dispatch(self) -> None:
+        """One attempt of each run in turn for as long as there are free places."""
+        now = time.monotonic()
+        free = self._free(react.DEFAULT_POOL)
+        for track in allocate.share(list(self.tracks.values()), free, now):
+            key = track.next_attempt(now)
+            if key is not None and track.lock is not None:
+                await self._append(track, [react.dispatch(track.state, track.lock, key)])
+                free -= 1
+        if free <= 0:
+            await self._explain_waiting(now)
+
+    def _free(self, pool: str) -> int:
+        held: Counter[str] = Counter()
+        unclaimed = 0
+        for track in self.tracks.values():
+            for key in track.entered:
+                attempt = track.state.attempt(key)
+                unclaimed += attempt.status is AttemptStatus.DISPATCHED
+                if attempt.status in HELD_BY_RUNNER and attempt.worker:
+                    held[attempt.worker] += 1
+        return self.fleet.capacity(pool, held) - unclaimed
+
+    async def _explain_waiting(self, now: float) -> None:
+        pool = react.DEFAULT_POOL
+        reason = f"every place of pool {pool} is taken" if self.fleet.has_runner(pool) else f"no runner in pool {pool}"
+        for track in list(self.tracks.values()):
+            waits = track.slots() > 0 and not track.state.in_slots and track.next_attempt(now) is not None
+            if waits and track.settled_down and now - track.moved > WAITING_SECONDS and track.state.waiting != reason:
+                await self._append(track, [RunWaiting(reason=reason)])
+
+    # time
+
+    def heard(self, beat: Beat) -> None:
+        known = self.fleet.workers.get(beat.worker)
+        self.fleet.heard(beat)
+        self._beats[beat.worker] = beat
+        if known is None or known.beat is None or known.beat.capacity != beat.capacity:
+            self._wake.set()
+
+    async def _tick(self, seconds: float) -> None:
+        if not self._log.connection.is_connected:
+            return
+        for worker in self.fleet.tick(seconds):
+            logger.warning("%s is silent: what it held is dispatched again", worker.name)
+        beats, self._beats = self._beats, {}
+        now = time.monotonic()
+        for track in list(self.tracks.values()):
+            if not track.settled_down:
+                continue
+            events = expire.expired(track, now) + expire.orphaned(track, self.fleet.workers)
+            for beat in beats.values():
+                events += expire.unheld(track, beat, now)
+            await self._append(track, events)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes sure that the image debian:bookworm-slim is at the Docker engine: it is there, or is pulled,
+# Makes sure that the image debian:bookworm-slim (or BASE_IMAGE) is at the Docker engine: it is there, or is pulled,
 # or is made from Debian's packages where no registry can be reached.
 set -euo pipefail
 
-image=debian:bookworm-slim
+image=${BASE_IMAGE:-debian:bookworm-slim}
 pull_seconds=${PULL_SECONDS:-8}
 
 if docker image inspect "$image" >/dev/null 2>&1; then

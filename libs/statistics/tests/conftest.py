@@ -1,8 +1,12 @@
 from collections.abc import Callable, Sequence
 
 import pytest
+from hypothesis import settings
 
 from proctor.statistics import Entrant
+
+settings.register_profile("statistics", deadline=None)
+settings.load_profile("statistics")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """What the rules promise on average, measured again on simulated runs, and how long a board takes."""
 
 from collections.abc import Callable
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_a_board_of_20_entrants_500_tasks_and_5_attempts_takes_under_100_ms(
     ]
     took: list[float] = []
     for _ in range(5):
-        start = perf_counter()
+        start = process_time()
         rank(board, metric)
-        took.append(perf_counter() - start)
+        took.append(process_time() - start)
     assert min(took) < 0.1

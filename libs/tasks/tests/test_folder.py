@@ -168,6 +168,19 @@ def test_where_the_verifier_runs(
     assert verifier_mode(task.config) == ("separate" if expected else "shared")
 
 
+@pytest.mark.parametrize(
+    ("config", "script"),
+    [
+        ("[verifier.environment]\nos = 'windows'", "tests/test.bat"),
+        ("[environment]\nos = 'windows'\n[verifier.environment]\ncpus = 1", "tests/test.bat"),
+        ("[environment]\nos = 'windows'\n[verifier.environment]\nos = 'linux'", "tests/test.sh"),
+    ],
+)
+def test_the_script_is_for_the_verifiers_own_system(make_task: MakeTask, config: str, script: str) -> None:
+    task = load_task(make_task(files={"task.toml": config, "tests/test.bat": ""}))
+    assert verifier_script(task.path, task.config) == script
+
+
 def test_find_tasks(make_task: MakeTask, tmp_path: Path) -> None:
     first, second = make_task("set/b"), make_task("set/group/a")
     make_task("set/b/tests/fixture")

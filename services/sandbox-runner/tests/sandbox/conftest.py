@@ -2,7 +2,7 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from proctor.sandbox_runner.sandbox.bubblewrap_backend import BubblewrapBackend
 from proctor.sandbox_runner.sandbox.docker_backend import DockerBackend
 from proctor.sandbox_runner.sandbox.engine import Engine
+from proctor.sandbox_runner.sandbox.images import tag
 from proctor.sandbox_runner.sandbox.protocol import Backend, Sandbox, SandboxSpec
 
 BASE_IMAGE_SCRIPT = Path(__file__).parents[4] / "deploy" / "base-image.sh"
@@ -31,11 +32,37 @@ def installation() -> str:
 
 
 @pytest.fixture
-async def docker_backend(base_image: str, installation: str) -> AsyncIterator[DockerBackend]:
+async def engine() -> AsyncIterator[Engine]:
+    engine = Engine()
+    yield engine
+    await engine.close()
+
+
+@pytest.fixture(scope="session")
+def common_digest() -> Iterator[str]:
+    """The digest of the environment that most tests use, so that its image is built once a session."""
+    digest = uuid.uuid4().hex * 2
+    yield f"sha256:{digest}"
+    subprocess.run(["docker", "rmi", "-f", tag(digest)], capture_output=True, check=False)
+
+
+@pytest.fixture
+def own_digest() -> str:
+    return f"sha256:{uuid.uuid4().hex * 2}"
+
+
+@pytest.fixture
+async def docker_backend(
+    base_image: str, installation: str, engine: Engine, common_digest: str
+) -> AsyncIterator[DockerBackend]:
     backend = DockerBackend(Engine(), installation=installation, host="here")
     yield backend
     await backend.sweep(())
     await backend.close()
+    ours = {"label": [f"proctor.installation={installation}"]}
+    for image in await engine.call("images", filters=ours):
+        if f"{tag(common_digest)}:latest" not in image["RepoTags"]:
+            await engine.call("remove_image", image["Id"], force=True)
 
 
 @pytest.fixture
@@ -60,14 +87,14 @@ def environment(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def make_spec(environment: Path) -> SpecMaker:
+def make_spec(environment: Path, common_digest: str) -> SpecMaker:
     """A spec with small limits; every test has its own id, and the default environment one digest."""
 
     def make(**changes: Any) -> SandboxSpec:
         settings: dict[str, Any] = {
             "id": f"s-{uuid.uuid4().hex[:10]}",
             "environment": environment,
-            "environment_digest": "sha256:" + "ab" * 32,
+            "environment_digest": common_digest,
             "network": "none",
             "memory_mb": 256,
             "disk_mb": 64,
@@ -87,7 +114,7 @@ async def sandbox(backend: Backend, make_spec: SpecMaker) -> AsyncIterator[Sandb
 
 
 @pytest.fixture
-def living() -> Callable[[Sandbox, str], Any]:
+def living() -> Callable[[Sandbox, str], Awaitable[int]]:
     """How many processes in a sandbox have this text in their command line."""
 
     async def count(sandbox: Sandbox, text: str) -> int:

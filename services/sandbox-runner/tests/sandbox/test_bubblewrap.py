@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -15,12 +16,16 @@ from proctor.sandbox_runner.sandbox.bubblewrap_backend import BubblewrapBackend
 from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
 from proctor.sandbox_runner.sandbox.protocol import SandboxSpec
 
+type SpecMaker = Callable[..., SandboxSpec]
+
 
 def groups() -> set[Path]:
     return {path for path in Path("/sys/fs/cgroup").glob("**/proctor-*/*") if path.is_dir()}
 
 
-async def test_the_hosts_secrets_and_settings_are_out_of_reach(bubblewrap_backend, make_spec, tmp_path):
+async def test_the_hosts_secrets_and_settings_are_out_of_reach(
+    bubblewrap_backend: BubblewrapBackend, make_spec: SpecMaker, tmp_path: Path
+) -> None:
     (tmp_path / "secret").write_text("x")
     sandbox = await bubblewrap_backend.start(make_spec())
     hidden = ["/etc/shadow", "/etc/ssh", "/root/.ssh", "/var/run/docker.sock", str(tmp_path / "secret"), "/sys/kernel"]
@@ -32,7 +37,7 @@ async def test_the_hosts_secrets_and_settings_are_out_of_reach(bubblewrap_backen
     await sandbox.stop()
 
 
-async def test_writes_stay_in_the_sandbox(bubblewrap_backend, make_spec):
+async def test_writes_stay_in_the_sandbox(bubblewrap_backend: BubblewrapBackend, make_spec: SpecMaker) -> None:
     name = f"proctor-test-{os.getpid()}"
     one, two = [await bubblewrap_backend.start(make_spec()) for _ in range(2)]
     write = await one.exec(f"echo x | tee /usr/local/bin/{name} /opt/{name} /etc/{name} /root/{name}", timeout=20)
@@ -43,7 +48,7 @@ async def test_writes_stay_in_the_sandbox(bubblewrap_backend, make_spec):
     await asyncio.gather(one.stop(), two.stop())
 
 
-async def test_one_id_runs_once(bubblewrap_backend, make_spec):
+async def test_one_id_runs_once(bubblewrap_backend: BubblewrapBackend, make_spec: SpecMaker) -> None:
     spec = make_spec()
     sandbox = await bubblewrap_backend.start(spec)
     with pytest.raises(SandboxError, match="runs already"):
@@ -52,19 +57,21 @@ async def test_one_id_runs_once(bubblewrap_backend, make_spec):
     await (await bubblewrap_backend.start(spec)).stop()
 
 
-async def test_nothing_is_left_after_stop(bubblewrap_backend, make_spec, tmp_path):
+async def test_nothing_is_left_after_stop(
+    bubblewrap_backend: BubblewrapBackend, make_spec: SpecMaker, tmp_path: Path
+) -> None:
     await bubblewrap_backend.prepare(make_spec())
-    files = {path for path in (tmp_path / "state").rglob("*")}
+    files = set((tmp_path / "state").rglob("*"))
     before, processes = groups(), {process.pid for process in psutil.Process().children(recursive=True)}
     sandbox = await bubblewrap_backend.start(make_spec())
     await sandbox.exec("setsid sleep 999 >/dev/null 2>&1 &", timeout=20)
     await sandbox.stop()
-    assert {path for path in (tmp_path / "state").rglob("*")} == files
+    assert set((tmp_path / "state").rglob("*")) == files
     assert groups() == before
     assert {process.pid for process in psutil.Process().children(recursive=True)} <= processes
 
 
-async def test_fast_enough_for_many(bubblewrap_backend, make_spec):
+async def test_fast_enough_for_many(bubblewrap_backend: BubblewrapBackend, make_spec: SpecMaker) -> None:
     """Far above the target (25 ms), to catch a step that waits."""
     await bubblewrap_backend.prepare(make_spec())
     seconds: list[float] = []
@@ -75,16 +82,16 @@ async def test_fast_enough_for_many(bubblewrap_backend, make_spec):
     assert min(seconds) < 0.5
 
 
-async def test_killed_from_outside(bubblewrap_backend, make_spec):
+async def test_killed_from_outside(bubblewrap_backend: BubblewrapBackend, make_spec: SpecMaker) -> None:
     sandbox = await bubblewrap_backend.start(make_spec())
     running = asyncio.create_task(sandbox.exec("sleep 60", timeout=None))
     await asyncio.sleep(0.3)
     for process in psutil.Process().children():
         if "bwrap" in process.name():
             process.kill()
-    for call in (running, sandbox.exec("true", timeout=20)):
+    for call in (lambda: running, lambda: sandbox.exec("true", timeout=20)):
         with pytest.raises(SandboxError) as caught:
-            await call
+            await call()
         assert caught.value.kind is ErrorKind.SANDBOX_GONE
     await sandbox.stop()
 
@@ -107,8 +114,8 @@ asyncio.run(main(%r, %r, %r))
 
 
 async def test_a_killed_runner_leaves_no_process_and_the_sweep_removes_the_rest(
-    bubblewrap_backend, environment, tmp_path, killed_runner
-):
+    bubblewrap_backend: BubblewrapBackend, environment: Path, tmp_path: Path, killed_runner: Callable[[str], str]
+) -> None:
     code = START_AND_TELL % (str(tmp_path / "state"), str(environment), "swept")
     name = await asyncio.to_thread(killed_runner, code)
     async with asyncio.timeout(5):
@@ -121,21 +128,26 @@ async def test_a_killed_runner_leaves_no_process_and_the_sweep_removes_the_rest(
     assert not {path for path in groups() if path.name == name}
 
 
-async def test_an_engine_task_is_refused_with_its_instruction(bubblewrap_backend, make_spec, environment):
+async def test_an_engine_task_is_refused_with_its_instruction(
+    bubblewrap_backend: BubblewrapBackend, make_spec: SpecMaker, environment: Path
+) -> None:
     (environment / "Dockerfile").write_text("FROM debian\nRUN apt-get update\n")
     with pytest.raises(SandboxError, match="line 2: RUN") as caught:
         await bubblewrap_backend.start(make_spec())
     assert caught.value.kind is ErrorKind.UNSUPPORTED_ENVIRONMENT
 
 
-async def test_a_task_of_an_image_alone_is_refused(bubblewrap_backend, make_spec, environment):
+async def test_a_task_of_an_image_alone_is_refused(
+    bubblewrap_backend: BubblewrapBackend, make_spec: SpecMaker, environment: Path
+) -> None:
     (environment / "Dockerfile").unlink()
     with pytest.raises(SandboxError, match="example/image") as caught:
         await bubblewrap_backend.start(make_spec(image="example/image:1"))
     assert caught.value.kind is ErrorKind.UNSUPPORTED_ENVIRONMENT
 
 
-def test_a_plain_user_has_the_same_sandbox(as_plain_user):
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_plain_user_has_the_same_sandbox(as_plain_user: Callable[[Callable[[], str]], str]) -> None:
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o777)
     (folder / "environment").mkdir()

@@ -3,12 +3,16 @@
 import asyncio
 import shlex
 import time
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
-from proctor.sandbox_runner.sandbox.protocol import LOG_DIRECTORIES
+from proctor.sandbox_runner.sandbox.protocol import LOG_DIRECTORIES, Backend, Sandbox, SandboxSpec
+
+type SpecMaker = Callable[..., SandboxSpec]
+type Living = Callable[[Sandbox, str], Awaitable[int]]
 
 ESCAPES = """
 setsid sleep 4321 &
@@ -20,7 +24,7 @@ bash -c 'trap "" TERM INT HUP; sleep 4321; sleep 4321' &
 """
 
 
-async def test_streams_code_and_surroundings(sandbox):
+async def test_streams_code_and_surroundings(sandbox: Sandbox) -> None:
     result = await sandbox.exec("echo out; echo err >&2; pwd; exit 7", timeout=20)
     assert (result.returncode, result.stdout, result.stderr) == (7, b"out\n/app\n", b"err\n")
     assert not result.timed_out
@@ -31,12 +35,12 @@ async def test_streams_code_and_surroundings(sandbox):
     ("command", "returncode"),
     [("true", 0), ("false", 1), ("exit 255", 255), ("no-such-program", 127), ("kill -9 $$", 137), ("kill 0", 143)],
 )
-async def test_return_codes(sandbox, command, returncode):
+async def test_return_codes(sandbox: Sandbox, command: str, returncode: int) -> None:
     assert (await sandbox.exec(command, timeout=20)).returncode == returncode
     assert (await sandbox.exec("echo next", timeout=20)).stdout == b"next\n"
 
 
-async def test_output_is_byte_exact(sandbox):
+async def test_output_is_byte_exact(sandbox: Sandbox) -> None:
     every_byte = bytes(range(256))
     printf = "printf '" + "".join(f"\\{byte:03o}" for byte in every_byte) + "'"
     result = await sandbox.exec(f"{printf}; {printf} >&2", timeout=20)
@@ -44,7 +48,7 @@ async def test_output_is_byte_exact(sandbox):
     assert result.stderr == every_byte
 
 
-async def test_endless_output_is_cut_and_harms_nothing(sandbox):
+async def test_endless_output_is_cut_and_harms_nothing(sandbox: Sandbox) -> None:
     loud, quiet = await asyncio.gather(
         sandbox.exec("head -c 100000000 /dev/zero; head -c 100000000 /dev/zero >&2; echo done >/tmp/done", timeout=60),
         sandbox.exec("echo quiet", timeout=60),
@@ -57,22 +61,22 @@ async def test_endless_output_is_cut_and_harms_nothing(sandbox):
 
 
 @pytest.mark.parametrize(("size", "limit", "truncated"), [(99, 100, False), (100, 100, False), (101, 100, True)])
-async def test_output_limit_is_exact(sandbox, size, limit, truncated):
+async def test_output_limit_is_exact(sandbox: Sandbox, size: int, limit: int, truncated: bool) -> None:
     result = await sandbox.exec(f"head -c {size} /dev/zero", timeout=20, max_output=limit)
     assert (len(result.stdout), result.truncated) == (min(size, limit), truncated)
 
 
-async def test_stdin_is_closed_and_nothing_else_is_open(sandbox):
+async def test_stdin_is_closed_and_nothing_else_is_open(sandbox: Sandbox) -> None:
     result = await sandbox.exec("cat; ls /proc/$$/fd; trap -p", timeout=20)
     assert result.stdout.split() == [b"0", b"1", b"2"]
 
 
-async def test_signals_are_at_their_defaults(sandbox):
+async def test_signals_are_at_their_defaults(sandbox: Sandbox) -> None:
     result = await sandbox.exec("grep SigIgn /proc/self/status", timeout=20)
     assert int(result.stdout.split()[1], 16) == 0
 
 
-async def test_environment_and_place_of_one_command(backend, make_spec):
+async def test_environment_and_place_of_one_command(backend: Backend, make_spec: SpecMaker) -> None:
     tricky = "two words 'single' \"double\" $(touch /tmp/oops) `x` \\ ünïcödé \n second line"
     sandbox = await backend.start(make_spec(env={"ALWAYS": tricky, "BOTH": "spec"}))
     show = 'printf "%s|%s|%s|%s|%s" "$ALWAYS" "$ONCE" "$BOTH" "$FROM_IMAGE" "$PWD"; test ! -e /tmp/oops'
@@ -84,19 +88,19 @@ async def test_environment_and_place_of_one_command(backend, make_spec):
     await sandbox.stop()
 
 
-async def test_missing_place_is_said(sandbox):
+async def test_missing_place_is_said(sandbox: Sandbox) -> None:
     result = await sandbox.exec("pwd", cwd="/not/there", timeout=20)
     assert result.returncode == 126
     assert b"/not/there" in result.stderr
 
 
 @pytest.mark.parametrize("env", [{"not a name": "x"}, {"1ST": "x"}, {"A": "nul\0byte"}])
-async def test_impossible_environment_is_refused(sandbox, env):
+async def test_impossible_environment_is_refused(sandbox: Sandbox, env: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=next(iter(env)).split()[0]):
         await sandbox.exec("true", env=env, timeout=20)
 
 
-async def test_very_long_commands_and_environments(sandbox):
+async def test_very_long_commands_and_environments(sandbox: Sandbox) -> None:
     word = "x" * 300_000
     long_command = await sandbox.exec(f"printf %s {word} | wc -c; echo $0 $#", timeout=30)
     assert long_command.stdout.split()[0] == b"300000"
@@ -104,7 +108,7 @@ async def test_very_long_commands_and_environments(sandbox):
     assert long_env.stdout == b"180000\n"
 
 
-async def test_twenty_commands_at_once(sandbox):
+async def test_twenty_commands_at_once(sandbox: Sandbox) -> None:
     started = time.monotonic()
     results = await asyncio.gather(
         *(sandbox.exec(f"sleep 0.5; echo {number}; exit {number}", timeout=30) for number in range(20))
@@ -113,23 +117,23 @@ async def test_twenty_commands_at_once(sandbox):
     assert time.monotonic() - started < 6
 
 
-async def test_log_directories_are_open_to_all(sandbox):
+async def test_log_directories_are_open_to_all(sandbox: Sandbox) -> None:
     result = await sandbox.exec(f"stat -c %a {' '.join(LOG_DIRECTORIES)}; touch /x /usr/x /opt/x; id -u", timeout=20)
     assert (result.returncode, result.stdout.split()) == (0, [b"777", b"777", b"777", b"0"])
 
 
-async def test_user_of_a_command(sandbox):
+async def test_user_of_a_command(sandbox: Sandbox) -> None:
     result = await sandbox.exec("id -un; touch /logs/agent/x && echo wrote", user="nobody", timeout=20)
     assert result.stdout == b"nobody\nwrote\n", result.stderr
 
 
-async def test_timeout_kills_all_that_the_command_started(sandbox, living):
+async def test_timeout_kills_all_that_the_command_started(sandbox: Sandbox, living: Living) -> None:
     result = await sandbox.exec(f"echo before; {ESCAPES} sleep 4321", timeout=1)
     assert (result.returncode, result.timed_out, result.stdout) == (None, True, b"before\n")
     assert await living(sandbox, "sleep 4321") == 0
 
 
-async def test_cancelling_kills_all_that_the_command_started(sandbox, living):
+async def test_cancelling_kills_all_that_the_command_started(sandbox: Sandbox, living: Living) -> None:
     call = asyncio.create_task(sandbox.exec(f"{ESCAPES} sleep 4321", timeout=None))
     async with asyncio.timeout(20):
         while await living(sandbox, "sleep 4321") < 6:
@@ -140,7 +144,7 @@ async def test_cancelling_kills_all_that_the_command_started(sandbox, living):
     assert await living(sandbox, "sleep 4321") == 0
 
 
-async def test_a_timeout_spares_other_commands_and_their_services(sandbox, living):
+async def test_a_timeout_spares_other_commands_and_their_services(sandbox: Sandbox, living: Living) -> None:
     await sandbox.exec("setsid sleep 5678 >/dev/null 2>&1 &", timeout=20)
     other = asyncio.create_task(sandbox.exec("sleep 1.5; echo finished", timeout=20))
     assert (await sandbox.exec(ESCAPES + "sleep 4321", timeout=0.5)).timed_out
@@ -148,7 +152,7 @@ async def test_a_timeout_spares_other_commands_and_their_services(sandbox, livin
     assert await living(sandbox, "sleep 5678") == 1
 
 
-async def test_services_survive_a_normal_end_but_not_a_quiesce(sandbox, living):
+async def test_services_survive_a_normal_end_but_not_a_quiesce(sandbox: Sandbox, living: Living) -> None:
     await sandbox.exec("sleep 1111 >/dev/null 2>&1 &", timeout=20)
     baseline = await sandbox.snapshot()
     result = await sandbox.exec(f"{ESCAPES} echo started", timeout=20)
@@ -160,13 +164,13 @@ async def test_services_survive_a_normal_end_but_not_a_quiesce(sandbox, living):
     assert await sandbox.quiesce(baseline) == 0
 
 
-async def test_a_service_that_keeps_the_output_open_does_not_hold_up_the_command(sandbox):
+async def test_a_service_that_keeps_the_output_open_does_not_hold_up_the_command(sandbox: Sandbox) -> None:
     result = await sandbox.exec("echo first; sleep 999 & exit 4", timeout=20)
     assert (result.returncode, result.stdout) == (4, b"first\n")
     assert result.seconds < 5
 
 
-async def test_fork_bomb_is_stopped(backend, make_spec):
+async def test_fork_bomb_is_stopped(backend: Backend, make_spec: SpecMaker) -> None:
     sandbox = await backend.start(make_spec(pids=128))
     result = await sandbox.exec("bomb() { bomb | bomb & }; bomb; sleep 60", timeout=2)
     assert result.timed_out
@@ -174,7 +178,7 @@ async def test_fork_bomb_is_stopped(backend, make_spec):
     await sandbox.stop()
 
 
-async def test_fork_bomb_left_behind_is_quiesced(backend, make_spec):
+async def test_fork_bomb_left_behind_is_quiesced(backend: Backend, make_spec: SpecMaker) -> None:
     sandbox = await backend.start(make_spec(pids=128))
     baseline = await sandbox.snapshot()
     await sandbox.exec("bomb() { bomb | bomb & }; bomb & disown; sleep 0.5", timeout=3)
@@ -183,7 +187,7 @@ async def test_fork_bomb_left_behind_is_quiesced(backend, make_spec):
     await sandbox.stop()
 
 
-async def test_kill_of_everything(sandbox):
+async def test_kill_of_everything(sandbox: Sandbox) -> None:
     result = await sandbox.exec("kill -9 -1; echo survived", timeout=20)
     assert result.returncode == 137
     after = await sandbox.exec("echo alive", timeout=20)
@@ -191,7 +195,7 @@ async def test_kill_of_everything(sandbox):
     assert (await sandbox.facts())["alive"] is True
 
 
-async def test_memory_eater_hurts_only_itself(backend, make_spec):
+async def test_memory_eater_hurts_only_itself(backend: Backend, make_spec: SpecMaker) -> None:
     sandbox = await backend.start(make_spec(memory_mb=96, disk_mb=16))
     result = await sandbox.exec("head -c 1000000000 /dev/zero | tail", timeout=60, max_output=1000)
     assert result.returncode != 0
@@ -200,7 +204,7 @@ async def test_memory_eater_hurts_only_itself(backend, make_spec):
     await sandbox.stop()
 
 
-async def test_disk_filler_hurts_only_itself(sandbox):
+async def test_disk_filler_hurts_only_itself(sandbox: Sandbox) -> None:
     result = await sandbox.exec("dd if=/dev/zero of=/app/big bs=1M count=500", timeout=60)
     assert result.returncode != 0
     assert (await sandbox.exec("stat -c %s /app/big", timeout=20)).stdout.strip().isdigit()
@@ -209,7 +213,7 @@ async def test_disk_filler_hurts_only_itself(sandbox):
     assert (await sandbox.exec("rm /app/big; echo alive", timeout=20)).stdout == b"alive\n"
 
 
-async def test_no_network(sandbox):
+async def test_no_network(sandbox: Sandbox) -> None:
     result = await sandbox.exec(
         "tail -n +3 /proc/net/dev | cut -d: -f1; (exec 3<>/dev/tcp/192.0.2.1/80) 2>&1 || echo refused", timeout=20
     )
@@ -218,7 +222,7 @@ async def test_no_network(sandbox):
     assert b"eth0" not in result.stdout
 
 
-async def test_values_are_in_no_argument_of_the_host(backend, make_spec):
+async def test_values_are_in_no_argument_of_the_host(backend: Backend, make_spec: SpecMaker) -> None:
     secret = "v3ry-s3cret-value"
     sandbox = await backend.start(make_spec(env={"ALWAYS": secret}))
     running = asyncio.create_task(
@@ -233,7 +237,7 @@ async def test_values_are_in_no_argument_of_the_host(backend, make_spec):
     await sandbox.stop()
 
 
-async def test_stop_is_final_and_idempotent(sandbox):
+async def test_stop_is_final_and_idempotent(sandbox: Sandbox) -> None:
     await sandbox.stop()
     await sandbox.stop()
     with pytest.raises(SandboxError) as caught:
@@ -241,7 +245,7 @@ async def test_stop_is_final_and_idempotent(sandbox):
     assert caught.value.kind is ErrorKind.SANDBOX_GONE
 
 
-async def test_stop_ends_a_running_command(sandbox):
+async def test_stop_ends_a_running_command(sandbox: Sandbox) -> None:
     running = asyncio.create_task(sandbox.exec("sleep 60", timeout=None))
     await asyncio.sleep(0.3)
     await sandbox.stop()
@@ -250,7 +254,7 @@ async def test_stop_ends_a_running_command(sandbox):
     assert caught.value.kind is ErrorKind.SANDBOX_GONE
 
 
-async def test_remove_by_label_and_sweep(backend, make_spec):
+async def test_remove_by_label_and_sweep(backend: Backend, make_spec: SpecMaker) -> None:
     kept, labelled, other = [
         await backend.start(make_spec(labels={"proctor.run": run})) for run in ("one", "two", "one")
     ]
@@ -260,20 +264,22 @@ async def test_remove_by_label_and_sweep(backend, make_spec):
     assert await backend.sweep(()) == [kept.id]
 
 
-async def test_copied_files_are_in_place(backend, make_spec, environment: Path):
+async def test_copied_files_are_in_place(
+    backend: Backend, make_spec: SpecMaker, environment: Path, own_digest: str
+) -> None:
     (environment / "data").mkdir()
     (environment / "data" / "a.txt").write_text("alpha")
     (environment / "run.sh").write_text("#!/bin/bash\necho ran\n")
     (environment / "run.sh").chmod(0o755)
     (environment / "Dockerfile").write_text("FROM debian:bookworm-slim\nWORKDIR /work\nCOPY data ./in\nCOPY run.sh /\n")
-    sandbox = await backend.start(make_spec(environment_digest="sha256:" + "cd" * 32))
+    sandbox = await backend.start(make_spec(environment_digest=own_digest))
     result = await sandbox.exec("pwd; cat in/a.txt; echo more >>in/a.txt; /run.sh; stat -c %u /run.sh", timeout=20)
     assert result.stdout == b"/work\nalpharan\n0\n", result.stderr
     assert sandbox.workdir == "/work"
     await sandbox.stop()
 
 
-def _arguments():
+def _arguments() -> Iterator[bytes]:
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             yield path.read_bytes().replace(b"\0", b" ")
@@ -281,6 +287,6 @@ def _arguments():
             continue
 
 
-async def test_command_text_needs_no_care(sandbox):
-    text = "it's \"quoted\" $HOME `date` \\ * é"
+async def test_command_text_needs_no_care(sandbox: Sandbox) -> None:
+    text = 'it\'s "quoted" $HOME `date` \\ * é'
     assert (await sandbox.exec(f"printf %s {shlex.quote(text)}", timeout=20)).stdout.decode() == text

@@ -1,9 +1,10 @@
 """What is Docker's own: images, adoption, sweeps, engines that refuse."""
 
 import asyncio
+import contextlib
 import json
 import socket
-
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -12,15 +13,12 @@ from proctor.sandbox_runner.sandbox.docker_backend import DockerBackend
 from proctor.sandbox_runner.sandbox.engine import Engine
 from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
 from proctor.sandbox_runner.sandbox.images import tag
+from proctor.sandbox_runner.sandbox.protocol import Sandbox, SandboxSpec
+
+type SpecMaker = Callable[..., SandboxSpec]
+type Living = Callable[[Sandbox, str], Awaitable[int]]
 
 pytestmark = pytest.mark.docker
-
-
-@pytest.fixture
-async def engine():
-    engine = Engine()
-    yield engine
-    await engine.close()
 
 
 async def containers(engine: Engine, installation: str) -> list[str]:
@@ -33,82 +31,107 @@ def dockerfile(environment: Path, *lines: str) -> Path:
     return environment
 
 
-async def test_an_image_is_built_once_for_all_who_wait(docker_backend, engine, installation, make_spec, environment):
+async def test_an_image_is_built_once_for_all_who_wait(
+    docker_backend: DockerBackend,
+    engine: Engine,
+    installation: str,
+    make_spec: SpecMaker,
+    environment: Path,
+    own_digest: str,
+) -> None:
     dockerfile(environment, "RUN head -c 32 /dev/urandom >/stamp && sleep 1")
-    digest = "sha256:" + installation.encode().hex().ljust(64, "0")
-    spec = make_spec(environment_digest=digest)
+    spec = make_spec(environment_digest=own_digest)
     await asyncio.gather(*(docker_backend.prepare(spec) for _ in range(5)))
     made = await engine.call("images", all=False, filters={"label": [f"proctor.installation={installation}"]})
-    assert [image["RepoTags"] for image in made] == [[f"{tag(digest)}:latest"]]
-    await engine.call("remove_image", tag(digest), force=True)
+    assert [image["RepoTags"] for image in made] == [[f"{tag(own_digest)}:latest"]]
 
 
-async def test_a_caller_that_gives_up_leaves_the_build_to_the_others(docker_backend, engine, make_spec, environment):
+async def test_a_caller_that_gives_up_leaves_the_build_to_the_others(
+    docker_backend: DockerBackend, engine: Engine, make_spec: SpecMaker, environment: Path, own_digest: str
+) -> None:
     dockerfile(environment, "RUN sleep 1.5 && echo 1")
-    spec = make_spec(environment_digest="ef" * 32)
+    spec = make_spec(environment_digest=own_digest)
     first, second = (asyncio.create_task(docker_backend.prepare(spec)) for _ in range(2))
     await asyncio.sleep(0.3)
     first.cancel()
     await second
-    await engine.call("remove_image", tag(spec.environment_digest), force=True)
 
 
-async def test_build_failure_ends_with_the_log(docker_backend, make_spec, environment):
+async def test_build_failure_ends_with_the_log(
+    docker_backend: DockerBackend, make_spec: SpecMaker, environment: Path, own_digest: str
+) -> None:
     dockerfile(environment, "RUN echo telling-output; echo telling-error >&2; exit 9")
     with pytest.raises(SandboxError) as caught:
-        await docker_backend.start(make_spec(environment_digest="01" * 32))
+        await docker_backend.start(make_spec(environment_digest=own_digest))
     assert (caught.value.kind, caught.value.retry) == (ErrorKind.BUILD_FAILED, False)
     for part in ("telling-output", "telling-error", "code: 9"):
         assert part in caught.value.message
 
 
-async def test_unreadable_dockerfile_is_a_build_failure(docker_backend, make_spec, environment):
+async def test_unreadable_dockerfile_is_a_build_failure(
+    docker_backend: DockerBackend, make_spec: SpecMaker, environment: Path, own_digest: str
+) -> None:
     dockerfile(environment, "FETCH something")
-    with pytest.raises(SandboxError, match="(?i)fetch") as caught:
-        await docker_backend.prepare(make_spec(environment_digest="02" * 32))
+    with pytest.raises(SandboxError, match=r"(?i)fetch") as caught:
+        await docker_backend.prepare(make_spec(environment_digest=own_digest))
     assert caught.value.kind is ErrorKind.BUILD_FAILED
 
 
-async def test_build_timeout_ends_the_build(docker_backend, engine, make_spec, environment):
+async def test_build_timeout_ends_the_build(
+    docker_backend: DockerBackend, engine: Engine, make_spec: SpecMaker, environment: Path, own_digest: str
+) -> None:
     dockerfile(environment, "RUN echo so-far; sleep 77")
     with pytest.raises(SandboxError, match="so-far") as caught:
-        await docker_backend.prepare(make_spec(environment_digest="03" * 32, build_timeout=1.5))
+        await docker_backend.prepare(make_spec(environment_digest=own_digest, build_timeout=1.5))
     assert caught.value.kind is ErrorKind.BUILD_TIMEOUT
     async with asyncio.timeout(15):
         while any("sleep 77" in each["Command"] for each in await engine.call("containers")):
             await asyncio.sleep(0.1)
 
 
-async def test_missing_image(docker_backend, make_spec):
+async def test_missing_image(docker_backend: DockerBackend, make_spec: SpecMaker) -> None:
     with pytest.raises(SandboxError, match=r"localhost:1/no/such:image") as caught:
         await docker_backend.prepare(make_spec(image="localhost:1/no/such:image", build_timeout=20))
     assert caught.value.kind is ErrorKind.IMAGE_MISSING
 
 
-async def test_missing_base_image(docker_backend, make_spec, environment):
+async def test_missing_base_image(
+    docker_backend: DockerBackend, make_spec: SpecMaker, environment: Path, own_digest: str
+) -> None:
     (environment / "Dockerfile").write_text("FROM localhost:1/no/such:image\nRUN true\n")
     with pytest.raises(SandboxError, match="base image") as caught:
-        await docker_backend.prepare(make_spec(environment_digest="04" * 32))
+        await docker_backend.prepare(make_spec(environment_digest=own_digest))
     assert caught.value.kind is ErrorKind.IMAGE_MISSING
 
 
-async def test_no_dockerfile(docker_backend, make_spec, environment):
+async def test_no_dockerfile(
+    docker_backend: DockerBackend, make_spec: SpecMaker, environment: Path, own_digest: str
+) -> None:
     (environment / "Dockerfile").unlink()
     with pytest.raises(SandboxError, match="docker_image") as caught:
-        await docker_backend.prepare(make_spec(environment_digest="05" * 32))
+        await docker_backend.prepare(make_spec(environment_digest=own_digest))
     assert caught.value.kind is ErrorKind.UNSUPPORTED_ENVIRONMENT
 
 
-async def test_image_without_bash(docker_backend, engine, installation, make_spec, environment):
+async def test_image_without_bash(
+    docker_backend: DockerBackend,
+    engine: Engine,
+    installation: str,
+    make_spec: SpecMaker,
+    environment: Path,
+    own_digest: str,
+) -> None:
     (environment / "file").write_text("x")
     (environment / "Dockerfile").write_text("FROM scratch\nCOPY file /file\n")
     with pytest.raises(SandboxError, match="bash") as caught:
-        await docker_backend.start(make_spec(environment_digest="06" * 32))
+        await docker_backend.start(make_spec(environment_digest=own_digest))
     assert caught.value.kind is ErrorKind.UNSUPPORTED_ENVIRONMENT
     assert await containers(engine, installation) == []
 
 
-async def test_image_settings_hold(docker_backend, make_spec, environment):
+async def test_image_settings_hold(
+    docker_backend: DockerBackend, make_spec: SpecMaker, environment: Path, own_digest: str
+) -> None:
     dockerfile(
         environment,
         "ENV LC_ALL=C.UTF-8 BASH_ENV=/noisy",
@@ -118,7 +141,7 @@ async def test_image_settings_hold(docker_backend, make_spec, environment):
         'ENTRYPOINT ["/bin/false"]',
         "HEALTHCHECK CMD false",
     )
-    spec = make_spec(environment_digest="07" * 32, env={"A": "b"})
+    spec = make_spec(environment_digest=own_digest, env={"A": "b"})
     sandbox = await docker_backend.start(spec)
     result = await sandbox.exec("id -u; echo $HOME $LC_ALL $A; touch here && pwd", timeout=20)
     assert result.stdout == b"noise\n1500\n/home/worker C.UTF-8 b\n/home/worker\n"
@@ -130,7 +153,9 @@ async def test_image_settings_hold(docker_backend, make_spec, environment):
     await sandbox.stop()
 
 
-async def test_limits_are_the_containers(docker_backend, engine, installation, make_spec):
+async def test_limits_are_the_containers(
+    docker_backend: DockerBackend, engine: Engine, installation: str, make_spec: SpecMaker
+) -> None:
     sandbox = await docker_backend.start(make_spec(cpus=0.5, memory_mb=128, pids=99))
     (found,) = await engine.call("containers", filters={"label": [f"proctor.sandbox={sandbox.id}"]})
     host = (await engine.call("inspect_container", found["Id"]))["HostConfig"]
@@ -144,25 +169,30 @@ async def test_limits_are_the_containers(docker_backend, engine, installation, m
     assert await containers(engine, installation) == []
 
 
-async def test_lifetime_is_the_backstop(docker_backend, engine, installation, make_spec):
-    sandbox = await docker_backend.start(make_spec(lifetime=1.0))
-    await sandbox.exec("pkill sleep || kill $(grep -lz '^sleep' /proc/[0-9]*/cmdline | cut -d/ -f3)", timeout=20)
+async def test_lifetime_is_the_backstop(
+    docker_backend: DockerBackend, engine: Engine, installation: str, make_spec: SpecMaker
+) -> None:
+    sandbox = await docker_backend.start(make_spec(lifetime=2.0))
+    kill_sleeps = "kill $(grep -lz '^sleep' /proc/[0-9]*/cmdline | cut -d/ -f3)"
+    assert (await sandbox.exec(kill_sleeps, timeout=20)).returncode == 0
+    assert (await sandbox.exec("echo alive", timeout=20)).stdout == b"alive\n"
     async with asyncio.timeout(20):
         while await containers(engine, installation):
-            await sandbox.exec("kill $(grep -lz '^sleep' /proc/[0-9]*/cmdline | cut -d/ -f3)", timeout=20)
-            await asyncio.sleep(0.2)
+            with contextlib.suppress(SandboxError):
+                await sandbox.exec(kill_sleeps, timeout=20)
+            await asyncio.sleep(0.1)
     await sandbox.stop()
 
 
-async def test_container_removed_beneath(docker_backend, engine, make_spec):
+async def test_container_removed_beneath(docker_backend: DockerBackend, engine: Engine, make_spec: SpecMaker) -> None:
     sandbox = await docker_backend.start(make_spec())
     running = asyncio.create_task(sandbox.exec("sleep 60", timeout=None))
     await asyncio.sleep(0.3)
     (found,) = await engine.call("containers", filters={"label": [f"proctor.sandbox={sandbox.id}"]})
     await engine.call("remove_container", found["Id"], force=True)
-    for call in (running, sandbox.exec("true", timeout=20), sandbox.snapshot()):
+    for call in (lambda: running, lambda: sandbox.exec("true", timeout=20), sandbox.snapshot):
         with pytest.raises(SandboxError) as caught:
-            await call
+            await call()
         assert caught.value.kind is ErrorKind.SANDBOX_GONE
     assert (await sandbox.facts())["alive"] is False
     await sandbox.stop()
@@ -175,24 +205,32 @@ from proctor.sandbox_runner.sandbox.docker_backend import DockerBackend
 from proctor.sandbox_runner.sandbox.engine import Engine
 from proctor.sandbox_runner.sandbox.protocol import SandboxSpec
 
-async def main(installation, environment, name):
+async def main(installation, environment, digest, name):
     backend = DockerBackend(Engine(), installation=installation, host="here")
-    spec = SandboxSpec(name, Path(environment), "ab" * 32, env={"KEPT": "kept"}, network="none", workdir="/srv")
+    spec = SandboxSpec(name, Path(environment), digest, env={"KEPT": "kept"}, network="none", workdir="/srv")
     sandbox = await backend.start(spec)
     await sandbox.exec("echo started >/tmp/state; setsid sleep 999 >/dev/null 2>&1 &", timeout=20)
     print(sandbox.id)
     await asyncio.sleep(60)
 
-asyncio.run(main(%r, %r, %r))
+asyncio.run(main(%r, %r, %r, %r))
 """
 
 
 async def test_a_sandbox_of_a_killed_runner_is_adopted(
-    docker_backend, installation, environment, killed_runner, living
-):
-    name = await asyncio.to_thread(killed_runner, START_AND_TELL % (installation, str(environment), "adopted"))
+    docker_backend: DockerBackend,
+    installation: str,
+    environment: Path,
+    killed_runner: Callable[[str], str],
+    common_digest: str,
+    living: Living,
+) -> None:
+    name = await asyncio.to_thread(
+        killed_runner, START_AND_TELL % (installation, str(environment), common_digest, "adopted")
+    )
     assert await docker_backend.adopt("another") is None
     sandbox = await docker_backend.adopt(name)
+    assert sandbox
     assert sandbox.id == name
     result = await sandbox.exec("cat /tmp/state; echo $KEPT; pwd", timeout=20)
     assert result.stdout == b"started\nkept\n/srv\n"
@@ -202,9 +240,16 @@ async def test_a_sandbox_of_a_killed_runner_is_adopted(
 
 
 async def test_a_sandbox_of_a_killed_runner_is_swept(
-    docker_backend, engine, installation, environment, killed_runner
-):
-    name = await asyncio.to_thread(killed_runner, START_AND_TELL % (installation, str(environment), "swept"))
+    docker_backend: DockerBackend,
+    engine: Engine,
+    installation: str,
+    environment: Path,
+    killed_runner: Callable[[str], str],
+    common_digest: str,
+) -> None:
+    name = await asyncio.to_thread(
+        killed_runner, START_AND_TELL % (installation, str(environment), common_digest, "swept")
+    )
     elsewhere = DockerBackend(engine, installation=installation, host="elsewhere")
     stranger = DockerBackend(engine, installation="another", host="here")
     assert await elsewhere.sweep(()) == await stranger.sweep(()) == []
@@ -213,7 +258,9 @@ async def test_a_sandbox_of_a_killed_runner_is_swept(
     assert await containers(engine, installation) == []
 
 
-async def test_cancelled_start_leaves_nothing(docker_backend, engine, installation, make_spec):
+async def test_cancelled_start_leaves_nothing(
+    docker_backend: DockerBackend, engine: Engine, installation: str, make_spec: SpecMaker
+) -> None:
     await docker_backend.prepare(make_spec())
     for delay in (0.0, 0.05, 0.2):
         start = asyncio.create_task(docker_backend.start(make_spec()))
@@ -225,13 +272,14 @@ async def test_cancelled_start_leaves_nothing(docker_backend, engine, installati
 
 
 @pytest.mark.parametrize("url", ["unix:///nowhere/docker.sock", "tcp://127.0.0.1:1"])
-async def test_no_engine(url):
+async def test_no_engine(url: str) -> None:
     with pytest.raises(SandboxError, match="DOCKER_HOST") as caught:
         await Engine(url).connect()
     assert caught.value.kind is ErrorKind.ENGINE_UNAVAILABLE
 
 
-def test_no_permission_names_the_way_out(tmp_path: Path, as_plain_user):
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_no_permission_names_the_way_out(tmp_path: Path, as_plain_user: Callable[[Callable[[], str]], str]) -> None:
     path = Path("/tmp") / f"proctor-{tmp_path.name[-8:]}.sock"  # the child can't enter pytest's own folders
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))
@@ -252,5 +300,3 @@ def test_no_permission_names_the_way_out(tmp_path: Path, as_plain_user):
         path.unlink()
     assert (kind, retry) == (ErrorKind.ENGINE_PERMISSION, False)
     assert "group `docker`" in message
-
-

@@ -56,6 +56,6 @@ class RunLock(Frozen):
     version: str
     task_set: Literal["full", "parity", "subset"]
     pass_threshold: str
-    reward_key: str | None
+    reward_key: str | None = None
     config: RunConfig
     tasks: tuple[ManifestTask, ...]

@@ -46,7 +46,7 @@ def version_of(event_type: str) -> int:
 
 
 def encode(event: Event) -> bytes:
-    return event.model_dump_json(exclude_none=True).encode()
+    return event.model_dump_json().encode()
 
 
 def decode(data: bytes, headers: Mapping[str, str]) -> Event:

@@ -20,7 +20,7 @@ class TaskRef(Frozen):
 class AgentRef(Frozen):
     index: int
     harness: str
-    model: str | None
+    model: str | None = None
 
 
 class AttemptWork(Frozen):
@@ -51,8 +51,8 @@ class GradeWork(Frozen):
     runner: Token
     task: TaskRef
     literals: tuple[str, ...] = ()
-    step: int | None
+    step: int | None = None
     step_rewards: tuple[dict[str, str], ...] = ()
     timeout_multiplier: float
     threshold: str
-    reward_key: str | None
+    reward_key: str | None = None

@@ -1,7 +1,6 @@
 """A worker's talk with the scheduler: leases, beats, orders."""
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable
 from typing import Final
@@ -16,6 +15,7 @@ from proctor.contracts.messages import Beat, BeatAnswer, LeaseAnswer, LeaseOrder
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS: Final = 5.0
+UNHEARD_SECONDS: Final = 0.5
 LEASE_SECONDS: Final = 20.0
 
 
@@ -46,15 +46,19 @@ class Beats:
     def __init__(self, connection: Client, make: Callable[[], Beat], heed: Callable[[BeatAnswer], None]) -> None:
         self._connection, self._make, self._heed = connection, make, heed
 
-    async def once(self) -> None:
+    async def once(self) -> bool:
+        """Whether the scheduler answered."""
         beat = self._make()
-        with contextlib.suppress(nats.errors.Error, TimeoutError):
+        try:
             reply = await self._connection.request(
                 subjects.beat(beat.worker), beat.model_dump_json().encode(), timeout=3
             )
-            self._heed(BeatAnswer.model_validate_json(reply.data))
+        except (nats.errors.Error, TimeoutError):
+            return False
+        self._heed(BeatAnswer.model_validate_json(reply.data))
+        return True
 
     async def keep(self) -> None:
         while True:
-            await self.once()
-            await asyncio.sleep(BEAT_SECONDS)
+            heard = await self.once()
+            await asyncio.sleep(BEAT_SECONDS if heard else UNHEARD_SECONDS)

@@ -78,13 +78,14 @@ def _compare_rates(entrant: Entrant, leader: Entrant, metric: Metric, k: int) ->
     unit = lcm(*(one.unit for one in scores))
     a, b = (one.over(unit) for one in scores)
     gains = [x - y for x, y in zip(a, b, strict=True)]
-    low, high = mover(
+    difference = sum(gains) / (len(gains) * unit)
+    below, above = mover(
         (value.low, value.value, value.high),
         (leader_value.low, leader_value.value, leader_value.high),
         correlation(a, b),
     )
-    test = sign_flip_integers(gains)
-    return _comparison(entrant, leader, gains, test, difference=sum(gains) / (len(gains) * unit), low=low, high=high)
+    low, high = max(-1.0, difference - below), min(1.0, difference + above)
+    return _comparison(entrant, leader, gains, sign_flip_integers(gains), difference=difference, low=low, high=high)
 
 
 def _compare_means(entrant: Entrant, leader: Entrant, metric: Metric) -> Comparison:

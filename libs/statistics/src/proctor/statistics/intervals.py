@@ -18,13 +18,15 @@ def wilson(p: float, n: float) -> Interval:
     return (0.0 if p == 0 else max(0.0, centre - half), 1.0 if p == 1 else min(1.0, centre + half))
 
 
-def mover(a: tuple[float, float, float], b: tuple[float, float, float], r: float) -> Interval:
-    """Interval of a - b from (low, value, high) of each and their correlation r over tasks (Zou & Donner 2008)."""
+def mover(a: tuple[float, float, float], b: tuple[float, float, float], r: float) -> tuple[float, float]:
+    """How far the interval of a - b reaches below and above it (Zou & Donner 2008).
+
+    Takes (low, value, high) of each rate and their correlation r over tasks.
+    """
     (low_a, value_a, high_a), (low_b, value_b, high_b) = a, b
-    difference = value_a - value_b
     below = _hypotenuse(value_a - low_a, high_b - value_b, r)
     above = _hypotenuse(high_a - value_a, value_b - low_b, r)
-    return max(-1.0, difference - below), min(1.0, difference + above)
+    return below, above
 
 
 def _hypotenuse(x: float, y: float, r: float) -> float:

@@ -59,12 +59,10 @@ def all_pass(successes: int, attempts: int, k: int) -> int:  # noqa: ARG001
 
 def task_scores(ways: Estimator, successes: Sequence[int], attempts: Sequence[int], k: int) -> TaskScores:
     """Unbiased per-task estimates; every task needs at least k attempts."""
-    choices = {made: comb(made, k) for made in set(attempts)}
-    unit = lcm(*choices.values())
-    scale = {made: unit // number for made, number in choices.items()}
-    return TaskScores(
-        tuple(ways(passed, made, k) * scale[made] for passed, made in zip(successes, attempts, strict=True)), unit
-    )
+    tasks = list(zip(successes, attempts, strict=True))
+    unit = lcm(*(comb(made, k) for made in set(attempts)))
+    value = {(passed, made): ways(passed, made, k) * (unit // comb(made, k)) for passed, made in set(tasks)}
+    return TaskScores(tuple(value[task] for task in tasks), unit)
 
 
 def pass_at_1(successes: Sequence[int], attempts: Sequence[int], attempts_per_task: int | None = None) -> Rate | None:

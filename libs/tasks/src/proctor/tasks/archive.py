@@ -3,7 +3,6 @@
 import gzip
 import io
 import os
-import posixpath
 import shutil
 import tarfile
 import tempfile
@@ -171,8 +170,8 @@ def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, kind: str, path: P
 def _link(root: Path, links: dict[str, str]) -> None:
     """Makes the links when every file is there, so that none is written through one."""
     for name, target in links.items():
-        if not target or path_problem(target) or posixpath.isabs(target):
-            raise TaskInvalid(f"{name!r} is a link that leaves the package: {target!r}")
+        if not target or path_problem(target):
+            raise TaskInvalid(f"{name!r} is a link to nothing that can be there: {target!r}")
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(target)

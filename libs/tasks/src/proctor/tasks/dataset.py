@@ -22,7 +22,7 @@ _DIGEST: Final = re.compile(r"sha256:[a-f0-9]{64}")
 
 def _digest(value: str) -> str:
     if not _DIGEST.fullmatch(value):
-        raise ValueError(f"{value!r} must be 'sha256:' and 64 hex digits; `proctor task digest` prints it")
+        raise ValueError(f"{value!r} must be 'sha256:' and 64 hex digits")
     return value
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -67,7 +67,7 @@ async def _store_task(pinned: PinnedTask, objects: Objects) -> None:
 
 
 @asynccontextmanager
-async def opened(source: Source, objects: Objects) -> AsyncIterator[Path]:
+async def opened(source: Source, objects: Objects) -> AsyncGenerator[Path]:
     """The source as a folder, for as long as it is needed."""
     match source:
         case BundledSource():

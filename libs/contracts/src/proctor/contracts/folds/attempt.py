@@ -102,8 +102,10 @@ def _of_this_epoch(state: AttemptState, event: AttemptEvent) -> bool:
     opening = event.type == "attempt.dispatched"
     if event.epoch != state.epoch + opening:
         return False
-    expected = getattr(event, "round", state.round)
-    return expected == state.round + (event.type == "grade.dispatched")
+    if getattr(event, "round", state.round) != state.round + (event.type == "grade.dispatched"):
+        return False
+    step = getattr(event, "step", None)
+    return step is None or step == state.step + (event.type == "attempt.step_dispatched")
 
 
 def _next(state: AttemptState, event: AttemptEvent) -> AttemptStatus | None:

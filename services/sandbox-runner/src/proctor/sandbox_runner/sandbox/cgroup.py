@@ -65,7 +65,7 @@ class Group:
     def create(self, name: str, limits: Limits) -> Cgroup:
         folders = tuple(parent / name for parent in self.folders)
         for folder in folders:
-            folder.mkdir(exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             for file, value in _settings(self.version, limits).items():
                 if (folder / file).exists():
                     (folder / file).write_text(value)

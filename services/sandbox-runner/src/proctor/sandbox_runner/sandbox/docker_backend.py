@@ -56,10 +56,16 @@ class Container:
         return 'exec "$BASH" -c'
 
     async def connect(self, lane_user: str) -> Stream:
-        exec_id = await self.engine.call(
-            "exec_create", self.container, list(wire.COMMAND), stdin=True, user=lane_user, workdir="/"
-        )
-        return await self.engine.attach(exec_id["Id"])
+        command, user = list(wire.COMMAND), lane_user
+        try:
+            created = await self.engine.call("exec_create", self.container, command, stdin=True, user=user, workdir="/")
+            return await self.engine.attach(created["Id"])
+        except SandboxError as error:
+            if "unable to find user" in error.message:
+                raise SandboxError(ErrorKind.UNSUPPORTED_ENVIRONMENT, f"the image has no user {user}") from error
+            if error.kind is ErrorKind.START_FAILED and not (await self.facts())["alive"]:
+                raise SandboxError(ErrorKind.SANDBOX_GONE, error.message) from error
+            raise
 
     async def facts(self) -> dict[str, object]:
         try:
@@ -68,7 +74,8 @@ class Container:
             if error.kind is ErrorKind.SANDBOX_GONE:
                 return {"alive": False, "oom_killed": None}
             raise
-        return {"alive": bool(state["Running"]), "oom_killed": bool(state["OOMKilled"])}
+        alive = bool(state["Running"]) and state["Status"] == "running"
+        return {"alive": alive, "oom_killed": bool(state["OOMKilled"])}
 
     async def destroy(self) -> None:
         await remove(self.engine, self.container)
@@ -76,12 +83,17 @@ class Container:
 
 async def remove(engine: Engine, container: str) -> None:
     """Remove a container and wait until it is gone; none is fine."""
-    async with asyncio.timeout(_GONE_WITHIN):
-        with contextlib.suppress(_Gone):
+    try:
+        async with asyncio.timeout(_GONE_WITHIN):
             await _unless_gone(engine.call("remove_container", container, force=True, v=True))
             while True:  # an auto-removal that is already under way answers 409 at once
                 await _unless_gone(engine.call("inspect_container", container))
                 await asyncio.sleep(0.01)
+    except _Gone:
+        return
+    except TimeoutError:
+        message = f"the Docker engine did not remove container {container[:12]} within {_GONE_WITHIN:.0f} s"
+        raise SandboxError(ErrorKind.ENGINE_UNAVAILABLE, message) from None
 
 
 class DockerBackend:

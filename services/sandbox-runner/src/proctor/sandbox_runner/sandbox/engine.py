@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import os
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -66,10 +67,8 @@ class Engine:
     async def attach(self, exec_id: str) -> EngineStream:
         """Start an exec and take its connection over."""
         raw = await self.call("exec_start", exec_id, socket=True)
-        connection: socket.socket = getattr(raw, "_sock", raw)
-        connection.setblocking(False)
-        reader, writer = await asyncio.open_connection(sock=connection)
-        return EngineStream(reader, writer, raw)
+        reader, writer = await asyncio.open_connection(sock=_take_over(raw))
+        return EngineStream(reader, writer)
 
     @asynccontextmanager
     async def progress(self, method: str, **options: object) -> AsyncGenerator[Callable[[], Awaitable[Reply]]]:
@@ -97,6 +96,14 @@ class Engine:
             return await asyncio.get_running_loop().run_in_executor(pool or self._pool, function)
         except (docker.errors.DockerException, requests.RequestException) as error:
             raise explain(error) from error
+
+
+def _take_over(raw: Reply) -> socket.socket:
+    """A socket of our own from what `exec_start` returns; the SDK's end is let go of, its response included."""
+    connection = socket.socket(fileno=os.dup(raw.fileno()))
+    connection.setblocking(False)
+    raw._response.close()
+    return connection
 
 
 def explain(error: Exception) -> SandboxError:

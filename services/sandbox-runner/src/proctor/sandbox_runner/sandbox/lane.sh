@@ -75,6 +75,12 @@ drain() { # file, KiB: keeps the first KiB, reads and drops the rest
   exec tee "$1" >/dev/null 2>&1 9>&-
 }
 
+settled() { # pid of a drain: it ended, or sleeps because its pipe is empty
+  local text
+  { IFS= read -r -N 1024 text <"/proc/$1/stat"; } 2>/dev/null
+  [[ ! $text || ${text##*) } == [SZXT]* ]]
+}
+
 send() { # letter, number, file
   local line
   [[ -s $3 ]] || return 0
@@ -102,9 +108,9 @@ job() { # number, KiB of output to keep, code
   ) >&3 2>&4
   rc=$?
   exec 3>&- 4>&-
-  # A service the command left behind holds the pipes open: its output isn't waited for.
-  for ((tries = 0; tries < 100; tries++)); do
-    kill -0 "$out" 2>/dev/null || kill -0 "$err" 2>/dev/null || break
+  # A service the command left behind may hold the pipes open: what it writes later isn't waited for.
+  for ((tries = 0; tries < 5000; tries++)); do
+    settled "$out" && settled "$err" && break
     read -r -t 0.001 -u 9
   done
   send o "$id" "$dir/$id.out"

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import contextlib
 import itertools
+import posixpath
 import shlex
 import time
 from collections.abc import Mapping
@@ -104,24 +105,24 @@ class LanedSandbox:
         seconds: float,
         max_output: int = MAX_OUTPUT,
     ) -> ExecResult:
-        """Evaluate bash as root in the workdir, `stdin` base64-encoded in the file `$stdin`."""
+        """Evaluate bash as root in "/", `stdin` base64-encoded in the file `$stdin`."""
         number = next(self._numbers)
         files = {} if stdin is None else {f"{number}.in": base64.b64encode(stdin)}
-        code = f'stdin="$dir/{number}.in"\n{wire.enter(self.workdir, {})}{code}'
+        code = f'stdin="$dir/{number}.in"\n{wire.enter("/", {})}{code}'
         return await self._run(number, code, files, seconds=seconds, max_output=max_output)
 
     async def put(self, source: bytes, target_dir: str) -> None:
-        await transfer.put(self.script, source, target_dir)
+        await transfer.put(self.script, source, self._absolute(target_dir))
 
     async def extract(self, archive: str) -> None:
         """Extract a tar that lies in the sandbox over its root."""
         await transfer.extract(self.script, archive, "/")
 
     async def get(self, path: str, max_bytes: int) -> bytes:
-        return await transfer.get(self.script, path, max_bytes)
+        return await transfer.get(self.script, self._absolute(path), max_bytes)
 
     async def read(self, path: str, max_bytes: int) -> bytes | None:
-        return await transfer.read(self.script, path, max_bytes)
+        return await transfer.read(self.script, self._absolute(path), max_bytes)
 
     async def snapshot(self) -> Baseline:
         try:
@@ -148,6 +149,9 @@ class LanedSandbox:
         for lane in self._lanes.values():
             lane.close()
         await self._enclosure.destroy()
+
+    def _absolute(self, path: str) -> str:
+        return posixpath.join(self.workdir, path)
 
     async def _run(
         self,

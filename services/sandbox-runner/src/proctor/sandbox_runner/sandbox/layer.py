@@ -34,6 +34,16 @@ class _Context:
             return ["."]
         return [path for path in self.paths if PurePosixPath(path).full_match(pattern)]
 
+    def behind(self, path: str) -> str:
+        """The path a link leads to; build_failed when that is outside."""
+        real = (self.root / path).resolve()
+        root = self.root.resolve()
+        if not real.is_relative_to(root):
+            raise SandboxError(
+                ErrorKind.BUILD_FAILED, f"environment/Dockerfile copies {path}, a link that leads out of environment/"
+            )
+        return real.relative_to(root).as_posix()
+
     def below(self, folder: str) -> Iterator[tuple[str, str]]:
         for path in self.paths:
             relative = posixpath.relpath(path, folder)
@@ -61,14 +71,15 @@ def _placed(context: _Context, copy: Copy, folders: set[str]) -> Iterator[tuple[
             raise SandboxError(
                 ErrorKind.BUILD_FAILED, f"environment/Dockerfile copies {source}, which environment/ doesn't have"
             )
-        for path in found:
+        for name in found:
+            path = context.behind(name)  # Docker follows a link it is told to copy, but none inside a folder
             if (context.root / path).is_dir():
                 folders.add(copy.target.rstrip("/") or "/")
                 for member, relative in context.below(path):
                     yield member, posixpath.join(copy.target, relative)
             elif into_folder or len(found) > 1:
                 folders.add(copy.target.rstrip("/") or "/")
-                yield path, posixpath.join(copy.target, posixpath.basename(path))
+                yield path, posixpath.join(copy.target, posixpath.basename(name))
             else:
                 yield path, copy.target
 

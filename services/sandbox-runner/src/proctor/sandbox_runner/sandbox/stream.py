@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from asyncio.subprocess import Process
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 _CHUNK = 256 * 1024
@@ -44,7 +44,6 @@ class EngineStream:
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    owner: object = field(repr=False)  # the response owns the socket and would close it when collected
 
     async def read(self) -> bytes:
         try:

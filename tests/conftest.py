@@ -16,6 +16,7 @@ from typing import Any
 
 import asyncpg
 import docker
+import httpx
 import psutil
 import pytest
 from nats.aio.client import Client
@@ -29,6 +30,7 @@ from proctor.contracts.records import Recorded
 from proctor.contracts.states import AttemptStatus
 from proctor.eventlog import EventLog, connect, ensure_streams
 from proctor.objects import Objects
+from proctor.tasks import pack_dataset
 
 CORE = ("registry_sync", "scheduler", "sandbox_runner", "grader")
 
@@ -273,3 +275,63 @@ async def rows() -> Callable[..., Any]:
             await connection.close()
 
     return fetch
+
+
+@pytest.fixture
+async def full(platform: Platform, database_url: str, free_port: int) -> AsyncIterator[httpx.AsyncClient]:
+    """The whole platform, and a client of its gateway that is the owner. `full.platform` kills and starts."""
+    platform.database_url = database_url
+    for service in (*CORE, "leaderboard"):
+        platform.start(service)
+    platform.start("gateway", port=str(free_port))
+    url = f"http://127.0.0.1:{free_port}"
+    token = platform.home / "token"
+    async with asyncio.timeout(40), httpx.AsyncClient(base_url=url) as probe:
+        while True:
+            with suppress(httpx.TransportError):
+                if token.exists() and (await probe.get("/readyz")).status_code == 200:
+                    break
+            await asyncio.sleep(0.1)
+    headers = {"Authorization": f"Bearer {token.read_text().strip()}"}
+    async with httpx.AsyncClient(base_url=f"{url}/api/v1", headers=headers, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def add_benchmark(full: httpx.AsyncClient) -> Callable[..., Any]:
+    """Pack a folder, upload it, wait for the sync."""
+
+    async def add(root: Path, key: str) -> dict[str, Any]:
+        upload = await full.post("/uploads", content=pack_dataset(root), headers={"Content-Type": "application/gzip"})
+        assert upload.status_code == 201, upload.text
+        source = {"kind": "upload", "object": upload.json()["object"], "origin": str(root.name)}
+        added = await full.post("/benchmarks", json={"key": key, "name": key, "source": source})
+        assert added.status_code == 201, added.text
+        async with asyncio.timeout(60):
+            while True:
+                found = (await full.get(f"/benchmarks/{added.json()['id']}")).json()
+                if found["status"] in {"ready", "failed"}:
+                    return found
+                await asyncio.sleep(0.1)
+
+    return add
+
+
+@pytest.fixture
+def run_to_end(full: httpx.AsyncClient) -> Callable[..., Any]:
+    """Submit, wait for the end, and give the results by (task, agent)."""
+
+    async def run(body: dict[str, Any], seconds: float = 150) -> tuple[dict[str, Any], dict[tuple[str, int], Any]]:
+        submitted = await full.post("/runs", json=body)
+        assert submitted.status_code == 201, submitted.text
+        identifier = submitted.json()["id"]
+        async with asyncio.timeout(seconds):
+            while True:
+                found = (await full.get(f"/runs/{identifier}")).json()
+                if found["cleaned_at"]:
+                    break
+                await asyncio.sleep(0.2)
+        results = (await full.get(f"/runs/{identifier}/results", params={"limit": 200})).json()["items"]
+        return found, {(result["task"], result["agent"]): result for result in results}
+
+    return run

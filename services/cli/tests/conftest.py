@@ -1,5 +1,6 @@
 import asyncio
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -36,7 +37,7 @@ def servers_process(free_port: Callable[[], int]) -> Iterator[Callable[[Path], s
 
     def start(home: Path) -> subprocess.Popen[str]:
         argv = [sys.executable, "-c", SERVERS_ONLY, str(home), str(free_port())]
-        process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env={**os.environ, "PGPORT": "1"})
         started.append(process)
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"

@@ -45,9 +45,10 @@ def board() -> dict[str, Any]:
 
 
 def drawn(board: dict[str, Any]) -> str:
-    console = Console(file=io.StringIO(), width=120)
+    file = io.StringIO()
+    console = Console(file=file, width=120)
     console.print(board_table(board))
-    return console.file.getvalue()  # pyright: ignore[reportAttributeAccessIssue]
+    return file.getvalue()
 
 
 def test_rows_stand_in_the_order_of_the_ranking(board: dict[str, Any]) -> None:

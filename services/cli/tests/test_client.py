@@ -30,6 +30,15 @@ def test_a_problem_is_its_detail_and_a_line_for_each_issue(http_server: Serve) -
     )
 
 
+def test_a_single_issue_is_said_once(http_server: Serve) -> None:
+    issue = {"key": "execution.attempts_per_task", "message": "must be at least 1", "correction": "1"}
+    problem = {"detail": "execution.attempts_per_task: must be at least 1", "issues": [issue]}
+    with client_of(http_server({"POST /api/v1/runs": (400, problem)})) as client, pytest.raises(Refused) as caught:
+        client.post("runs", {})
+    assert caught.value.message == "execution.attempts_per_task: must be at least 1 (did you mean 1?)"
+    assert caught.value.details == ()
+
+
 @pytest.mark.parametrize(
     ("status", "body", "message"),
     [
@@ -49,7 +58,7 @@ def test_other_answers(http_server: Serve, status: int, body: Any, message: str)
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "not an address"])
 def test_nothing_there_says_how_to_start_it(url: str) -> None:
-    with client_of(url) as client, pytest.raises(Unreachable, match="nothing answers at .*proctor up"):
+    with client_of(url) as client, pytest.raises(Unreachable, match=r"nothing answers at .*proctor up"):
         client.get("whoami")
 
 

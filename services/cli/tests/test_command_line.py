@@ -23,23 +23,21 @@ def test_version() -> None:
 def test_every_command_has_help(command: str) -> None:
     done = proctor(*command.split(), "--help", COLUMNS="100")
     assert done.returncode == 0
-    assert f"Usage: proctor {command}" in done.stdout
+    assert f"{command} [OPTIONS]" in done.stdout
 
 
 def test_an_error_is_one_line_and_its_traceback_is_there_on_demand(tmp_path: Path) -> None:
     done = proctor("benchmark", "list", PROCTOR_HOME=str(tmp_path))
     assert done.returncode == 1
-    assert done.stderr.splitlines() == [
-        f"proctor: no platform runs in {tmp_path}: start one with `proctor up --home {tmp_path}`, "
-        "or name another by --home or PROCTOR_URL"
-    ]
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"proctor: no platform runs in {tmp_path}: start one with `proctor up --home {tmp_path}`")
     assert "Traceback" in proctor("--debug", "benchmark", "list", PROCTOR_HOME=str(tmp_path)).stderr
 
 
 def test_a_folder_without_tasks_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
     done = proctor("benchmark", "add", str(tmp_path), PROCTOR_URL="http://127.0.0.1:9", PROCTOR_TOKEN="x")
     assert done.returncode == 1
-    assert "no usable task there" in done.stderr
+    assert "no folder with a task.toml" in done.stderr
 
 
 def test_up_says_in_one_line_why_it_cannot_start(tmp_path: Path) -> None:

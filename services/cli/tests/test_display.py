@@ -87,12 +87,13 @@ def test_status_line_says_what_it_waits_for_and_why_it_failed() -> None:
 
 
 def test_plain_progress_says_each_status_once_and_counts_now_and_then() -> None:
-    console = Console(file=io.StringIO(), width=40)
+    file = io.StringIO()
+    console = Console(file=file, width=40)
     with LineView(console) as view:
         for state in [run("pending"), run("pending"), run("running"), run("running", 1), run("running", 2)]:
             view.show(state)
         view.show(run("finished", 30))
-    lines = console.file.getvalue().splitlines()  # pyright: ignore[reportAttributeAccessIssue]
+    lines = file.getvalue().splitlines()
     assert [line.split(",")[0] for line in lines] == [
         "brave-otter: pending",
         "brave-otter: running",

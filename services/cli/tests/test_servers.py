@@ -5,6 +5,7 @@ import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import nats
@@ -14,10 +15,21 @@ import pytest
 
 from proctor.cli.failure import Failure
 from proctor.cli.platform.home import Home, Running, open_home, read_running
-from proctor.cli.platform.installation import check_port, platform
+from proctor.cli.platform.installation import platform
+from proctor.cli.platform.ports import check_port
+from proctor.cli.platform.program import Program
 from proctor.cli.platform.services import Plan
+from proctor.cli.platform.supervisor import Child
 
 type Start = Callable[[Path], subprocess.Popen[str]]
+
+
+def silent(child: Child) -> None:
+    pass
+
+
+def no_services(*settings: object) -> list[Program]:
+    return []
 
 
 def running_in(home: Path) -> Running:
@@ -78,7 +90,7 @@ async def test_a_home_too_deep_for_a_unix_socket_works(tmp_path: Path, servers_p
     running = running_in(home)
     await write(running)
     assert await read(running) == (1, 7)
-    folder = Path(running.database_url.split("host=")[1].replace("%2F", "/"))
+    folder = Path(parse_qs(urlsplit(running.database_url).query)["host"][0])
     assert folder.is_dir()
     process.send_signal(signal.SIGINT)
     process.wait(20)
@@ -118,7 +130,7 @@ async def test_a_port_in_use_is_told_before_anything_starts(tmp_path: Path) -> N
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(Failure, match=rf"port {port} is in use.*--port"):
-            async with platform(tmp_path / "home", Plan(port=port), lambda _: None, lambda *_: []):
+            async with platform(tmp_path / "home", Plan(port=port), silent, no_services):
                 pass
     assert not (tmp_path / "home" / "postgres").exists()
     check_port("127.0.0.1", port)
@@ -133,12 +145,12 @@ async def test_a_failing_database_names_its_log_and_leaves_nothing_running(
     monkeypatch.setattr("proctor.cli.platform.restarts.DELAYS", (0.01,))
     home = open_home(tmp_path / "home")
     plan = Plan(port=free_port())
-    async with platform(home.root, plan, lambda _: None, lambda *_: []):
+    async with platform(home.root, plan, silent, no_services):
         pass
-    (home.postgres / "data" / "postgresql.conf").write_text("nonsense\n")
+    (home.postgres / "data" / "postgresql.conf").write_text("nonsense = 1\n")
     with pytest.raises(Failure, match=r"postgres doesn't start") as caught:
-        async with platform(home.root, plan, lambda _: None, lambda *_: []):
+        async with platform(home.root, plan, silent, no_services):
             pass
-    assert "nonsense" in caught.value.details[0]
+    assert any("nonsense" in line for line in caught.value.details)
     assert os.fspath(home.log("postgres")) in caught.value.message
     assert processes_with(str(home.root)) == []

@@ -2,9 +2,13 @@
 unless a test asks for the projection."""
 
 import asyncio
+import contextlib
+import io
 import os
 import sys
-from collections.abc import AsyncIterator
+import tarfile
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,23 +16,41 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
-from nats.aio.client import Client
 
-from proctor.contracts.events import BenchmarkAdded, Synced, SyncStarted
+from proctor.contracts.events import (
+    ANY_EVENT,
+    BenchmarkAdded,
+    RunCleaned,
+    RunFinished,
+    RunPlanned,
+    RunSubmitted,
+    Synced,
+    SyncStarted,
+)
 from proctor.contracts.events.benchmark import BundledSource
 from proctor.contracts.ids import new_id
-from proctor.contracts.manifest import Manifest, ManifestTask, TaskSet, UnavailableTask
-from proctor.eventlog import EventLog
+from proctor.contracts.manifest import Manifest, ManifestTask, RunLock, TaskSet, UnavailableTask
+from proctor.eventlog import EventLog, connect
 from proctor.gateway.app import serve
 from proctor.gateway.server import listen
 from proctor.gateway.settings import GatewaySettings
-from proctor.objects import Objects
+from proctor.objects import Objects, artifact_name
 from proctor.service.postgres import Connection, migrate, open_pool
 
 
 def task(name: str, category: str | None = None, **fields: Any) -> ManifestTask:
     pinned = {"digest": "sha256:0", "package": "package/0", "environment_digest": "sha256:1"}
     return ManifestTask.model_validate({"name": name, "category": category, **pinned, **fields})
+
+
+def tar(files: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()
 
 
 @pytest.fixture(scope="session")
@@ -55,8 +77,6 @@ class Gateway:
     log: EventLog
     objects: Objects
     database: Connection
-    stop: asyncio.Event
-    task: asyncio.Task[None]
 
     async def add_benchmark(self, manifest: Manifest, *, key: str = "acme/tiny", workspace: str | None = None) -> str:
         """A ready benchmark, as registry-sync would leave it in the log."""
@@ -79,46 +99,187 @@ class Gateway:
         await writer.append(synced, workspace=place, aggregate="benchmark", id=benchmark)
         return benchmark
 
+    async def insert_benchmark(self, manifest: Manifest) -> str:
+        """The same as a row of the read model, for tests that nobody projects for."""
+        benchmark = new_id()
+        name = await self.objects.put_once("manifest", manifest.model_dump_json().encode())
+        await self.database.execute(
+            "INSERT INTO leaderboard.benchmarks (workspace, benchmark, key, name, managed, pass_threshold, source, "
+            "status, sync_total, sync_done, version, manifest, added_by, added_at, updated_at, position) "
+            "VALUES ($1, $2, 'acme/tiny', 'Tiny', false, 1.0, '{}', 'ready', 3, 3, $3, $4, 'owner', now(), now(), 1)",
+            self.workspace,
+            benchmark,
+            manifest.version,
+            name,
+        )
+        return benchmark
+
+    async def play(self, run: str, manifest: Manifest, passed: Sequence[bool]) -> int:
+        """Plan the run, play an attempt of each task to its grade, and finish: as the services would write it. The last sequence."""
+        place: dict[str, Any] = {"workspace": self.workspace, "aggregate": "run", "id": run}
+        events = [record.event async for record in self.log.read(f"ev.{self.workspace}.run.{run}.*.run.submitted")]
+        (submitted,) = events
+        assert isinstance(submitted, RunSubmitted)
+        lock = RunLock(
+            proctor_version="0",
+            benchmark=submitted.benchmark,
+            benchmark_key=submitted.benchmark_key,
+            version=submitted.version,
+            task_set="full",
+            pass_threshold="1",
+            reward_key=None,
+            config=submitted.config,
+            tasks=manifest.tasks,
+        )
+        name = await self.objects.put_once("lock", lock.model_dump_json().encode())
+        scheduler, runner, grader = (
+            EventLog(self.log.connection, writer) for writer in ("scheduler", "runner-1", "grader-1")
+        )
+        await scheduler.append(
+            RunPlanned(
+                lock=name,
+                task_set="full",
+                agents=1,
+                tasks=len(passed),
+                attempts_per_task=1,
+                max_concurrent_attempts=4,
+                max_retries=0,
+            ),
+            **place,
+        )
+        for task, verdict in enumerate(passed):
+            attempt = f"0-{task}-1"
+            artifact = artifact_name(run, attempt, 1, "agent")
+            await self.objects.put(artifact, tar({"trace.txt": b"did it\n", "deep/raw.bin": b"\0\1"}))
+            about: dict[str, Any] = {"attempt": attempt, "epoch": 1}
+            pinned = manifest.tasks[task].model_dump(include={"name", "digest", "package"})
+            work: dict[str, Any] = {
+                "workspace": self.workspace,
+                "run": run,
+                **about,
+                "task": pinned,
+                "timeout_multiplier": 1.0,
+            }
+            agent = {"index": 0, "harness": "oracle", "model": None}
+            attempt_work = {**work, "run_name": submitted.name, "agent": agent, "lifetime": 60}
+            grade_work: dict[str, Any] = {
+                **work,
+                "round": 1,
+                "sandbox": "s",
+                "runner": "runner-1",
+                "step": None,
+                "threshold": "1",
+            }
+            grade_work["reward_key"] = None
+            score = "1" if verdict else "0"
+            steps: list[tuple[EventLog, dict[str, Any]]] = [
+                (scheduler, {"type": "attempt.dispatched", "pool": "default", "work": attempt_work}),
+                (runner, {"type": "attempt.claimed", "worker": "runner-1", "incarnation": "i", "host": "h"}),
+                (
+                    runner,
+                    {
+                        "type": "attempt.sandbox_ready",
+                        "sandbox": "s",
+                        "backend": "bubblewrap",
+                        "image": "host",
+                        "seconds": 0.1,
+                    },
+                ),
+                (runner, {"type": "attempt.agent_started"}),
+                (
+                    runner,
+                    {
+                        "type": "attempt.agent_finished",
+                        "seconds": 1.5,
+                        "artifacts": {"object": artifact, "size": 1, "files": 2},
+                    },
+                ),
+                (
+                    scheduler,
+                    {
+                        "type": "grade.dispatched",
+                        "pool": "default",
+                        "round": 1,
+                        "work": grade_work,
+                    },
+                ),
+                (grader, {"type": "grade.claimed", "round": 1, "worker": "grader-1", "incarnation": "i"}),
+                (
+                    grader,
+                    {
+                        "type": "attempt.graded",
+                        "round": 1,
+                        "rewards": {"reward": score},
+                        "score": score,
+                        "threshold": "1",
+                        "passed": verdict,
+                        "mode": "shared",
+                        "seconds": {"startup": 0, "transfer": 0.1, "run": 0.2, "parse": 0},
+                    },
+                ),
+                (runner, {"type": "attempt.cleaned", "sandbox": "s"}),
+            ]
+            for writer, event in steps:
+                await writer.append(ANY_EVENT.validate_python({**event, **about}), **place)
+        ended = RunFinished(passed=sum(passed), failed=len(passed) - sum(passed), errored=0, cancelled=0)
+        await scheduler.append(ended, **place)
+        return await scheduler.append(RunCleaned(), **place)
+
     async def until(self, path: str, **expected: Any) -> dict[str, Any]:
         """The answer once it has those values."""
-        for _ in range(200):
-            answer = await self.client.get(path)
-            if answer.is_success and all(answer.json()[key] == value for key, value in expected.items()):
-                return answer.json()
-            await asyncio.sleep(0.05)
-        raise AssertionError(f"{path} never became {expected}: {answer.text}")
+        async with asyncio.timeout(60):
+            while True:
+                answer = await self.client.get(path)
+                if answer.is_success and all(answer.json()[key] == value for key, value in expected.items()):
+                    return answer.json()
+                await asyncio.sleep(0.05)
+
+
+type Start = Callable[[str], AbstractAsyncContextManager[Gateway]]
 
 
 @pytest.fixture
-async def gateway(
-    tmp_path: Path, nats_url: str, database_url: str, bus: Client, workspace: str, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Gateway]:
+async def start_gateway(tmp_path: Path, database_url: str, workspace: str, monkeypatch: pytest.MonkeyPatch) -> Start:
+    """A gateway on the bus at that address, with this test's database and home."""
     monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("PROCTOR_NATS_URL", nats_url)
     monkeypatch.setenv("PROCTOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("PROCTOR_UPLOAD_BYTES", str(1024**2))
     pool = await open_pool(database_url)
     await migrate(pool, "proctor.leaderboard", "leaderboard")
     await pool.close()
-    settings = GatewaySettings()
-    stop, listener = asyncio.Event(), listen("127.0.0.1", 0)
-    serving = asyncio.create_task(serve(settings, listener, stop))
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
-        alive = asyncio.create_task(client.get("/healthz"))
-        await asyncio.wait([alive, serving], return_when=asyncio.FIRST_COMPLETED)
-        if serving.done():
-            serving.result()
-        token = (tmp_path / "home" / "token").read_text().strip()
-        client.headers.update({"Authorization": f"Bearer {token}", "Proctor-Workspace": workspace})
-        database = await asyncpg.connect(database_url)
-        await database.execute("INSERT INTO gateway.workspaces (id, name) VALUES ($1, $1)", workspace)
-        await database.execute(
-            "INSERT INTO gateway.members (workspace, member, role) VALUES ($1, 'owner', 'owner')", workspace
-        )
-        yield Gateway(client, settings, workspace, EventLog(bus, "gateway"), Objects(bus), database, stop, serving)
-        await database.close()
-    stop.set()
-    await asyncio.wait_for(serving, 15)
+
+    @contextlib.asynccontextmanager
+    async def start(nats_url: str) -> AsyncGenerator[Gateway]:
+        monkeypatch.setenv("PROCTOR_NATS_URL", nats_url)
+        settings = GatewaySettings()
+        stop, listener = asyncio.Event(), listen("127.0.0.1", 0)
+        serving = asyncio.create_task(serve(settings, listener, stop))
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+            alive = asyncio.create_task(client.get("/healthz"))
+            await asyncio.wait([alive, serving], return_when=asyncio.FIRST_COMPLETED)
+            if serving.done():
+                serving.result()
+            token = (tmp_path / "home" / "token").read_text().strip()
+            client.headers.update({"Authorization": f"Bearer {token}", "Proctor-Workspace": workspace})
+            database, bus = await asyncpg.connect(database_url), await connect(nats_url, "test")
+            await database.execute("INSERT INTO gateway.workspaces (id, name) VALUES ($1, $1)", workspace)
+            await database.execute(
+                "INSERT INTO gateway.members (workspace, member, role) VALUES ($1, 'owner', 'owner')", workspace
+            )
+            yield Gateway(client, settings, workspace, EventLog(bus, "gateway"), Objects(bus), database)
+            await bus.close()
+            await database.close()
+        stop.set()
+        await asyncio.wait_for(serving, 15)
+
+    return start
+
+
+@pytest.fixture
+async def gateway(start_gateway: Start, nats_url: str) -> AsyncIterator[Gateway]:
+    async with start_gateway(nats_url) as started:
+        yield started
 
 
 @pytest.fixture
@@ -131,6 +292,10 @@ async def projection(gateway: Gateway) -> AsyncIterator[None]:
         env={**os.environ},
         stderr=asyncio.subprocess.DEVNULL,
     )
+    for _ in range(600):
+        if (await gateway.client.get("/readyz")).json()["checks"]["projection"]["ok"]:
+            break
+        await asyncio.sleep(0.05)
     yield
     process.terminate()
     await process.wait()

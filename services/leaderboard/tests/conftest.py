@@ -61,7 +61,8 @@ class Server(Protocol):
 
 
 class History:
-    """One run's events as (writer, event), by a seed. `wild` adds retries, lost leases, repeats and stragglers."""
+    """One run's events as (writer, event), by a seed. `wild` adds retries, lost leases, repeats and stragglers;
+    with `broken` no verifier gives a reward."""
 
     def __init__(
         self,
@@ -79,10 +80,11 @@ class History:
         stop: bool = False,
         pass_rate: float = 0.5,
         steps: int = 1,
+        broken: bool = False,
     ) -> None:
         self.rng = random.Random(seed)
         self.workspace, self.run, self.benchmark = workspace, run, benchmark
-        self.wild, self.stop, self.pass_rate, self.steps = wild, stop, pass_rate, steps
+        self.wild, self.stop, self.pass_rate, self.steps, self.broken = wild, stop, pass_rate, steps, broken
         self.task_set, self.version, self.attempts = task_set, version, attempts
         self.config = RunConfig.model_validate(
             {
@@ -235,7 +237,7 @@ class History:
         seconds = GradeSeconds(startup=0.0, transfer=0.125, run=1.0, parse=0.0)
         if not last:
             yield "grader-0", StepGraded(round=number, step=step, rewards={"reward": "0.5"}, seconds=seconds, **of)
-        elif self.wild and rng.random() < 0.1:
+        elif self.broken or (self.wild and rng.random() < 0.1):
             yield "grader-0", GradingFailed(round=number, kind="reward_missing", message="no reward", **of)
             yield "scheduler", self.settled(of, Outcome.ERRORED, "reward_missing")
         elif self.wild and self.steps == 1 and rng.random() < 0.1:

@@ -222,6 +222,14 @@ async def test_no_network(sandbox: Sandbox) -> None:
     assert b"eth0" not in result.stdout
 
 
+async def test_public_network(backend: Backend, make_spec: SpecMaker) -> None:
+    sandbox = await backend.start(make_spec(network="public"))
+    result = await sandbox.exec("tail -n +3 /proc/net/dev | grep -cv '^ *lo:'; test -s /etc/resolv.conf", timeout=20)
+    assert result.returncode == 0
+    assert int(result.stdout) >= 1
+    await sandbox.stop()
+
+
 async def test_values_are_in_no_argument_of_the_host(backend: Backend, make_spec: SpecMaker) -> None:
     secret = "v3ry-s3cret-value"
     sandbox = await backend.start(make_spec(env={"ALWAYS": secret}))
@@ -290,3 +298,20 @@ def _arguments() -> Iterator[bytes]:
 async def test_command_text_needs_no_care(sandbox: Sandbox) -> None:
     text = 'it\'s "quoted" $HOME `date` \\ * é'
     assert (await sandbox.exec(f"printf %s {shlex.quote(text)}", timeout=20)).stdout.decode() == text
+
+
+async def test_many_commands_and_transfers_leave_little_behind(sandbox: Sandbox) -> None:
+    for _ in range(3):
+        await sandbox.put(bytes(4 << 20), "/tmp/zeros")  # a tar of nothing
+        await sandbox.exec("head -c 4000000 /dev/zero", timeout=20)
+    await asyncio.gather(*(sandbox.exec("echo x", timeout=60) for _ in range(110)))
+    result = await sandbox.exec("du -s /run/proctor/lane.* | cut -f1; ls /run/proctor/lane.* | wc -l", timeout=20)
+    kibibytes, files = map(int, result.stdout.split())
+    assert kibibytes < 4096
+    assert files < 400
+
+
+@pytest.mark.parametrize("limit", [-1, 17 << 20])
+async def test_an_impossible_output_limit_is_refused(sandbox: Sandbox, limit: int) -> None:
+    with pytest.raises(ValueError, match="max_output"):
+        await sandbox.exec("true", timeout=20, max_output=limit)

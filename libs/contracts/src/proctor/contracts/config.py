@@ -1,6 +1,7 @@
 """A run's configuration: the sections of the submit TOML, with their limits and defaults."""
 
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -32,6 +33,13 @@ class EndpointModel(Section):
     model: Text
     api_key_secret: SecretName
     extra_headers: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("base_url")
+    @classmethod
+    def _without_credentials(cls, url: str) -> str:
+        if "@" in urlsplit(url).netloc:
+            raise ValueError("must not hold credentials; name a secret that holds them in api_key_secret")
+        return url
 
 
 class HostedModel(Section):

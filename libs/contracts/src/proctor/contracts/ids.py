@@ -8,8 +8,9 @@ from typing import Annotated, NamedTuple
 from pydantic import StringConstraints
 
 TOKEN_PATTERN = r"^[A-Za-z0-9_-]{1,128}$"
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 Token = Annotated[str, StringConstraints(pattern=TOKEN_PATTERN)]
-AttemptId = Annotated[str, StringConstraints(pattern=r"^\d+-\d+-\d+$")]
+AttemptId = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]*)-(0|[1-9][0-9]*)-[1-9][0-9]*$")]
 SYSTEM_WORKSPACE = "system"
 _RUN_NAMESPACE = uuid.UUID("6f0d3a52-5c0e-4f6e-9f3b-6e2f0f1b7c11")
 
@@ -31,7 +32,7 @@ class Cell(NamedTuple):
 
 
 def is_token(text: str) -> bool:
-    return re.match(TOKEN_PATTERN, text) is not None
+    return _TOKEN.fullmatch(text) is not None
 
 
 def new_id() -> str:

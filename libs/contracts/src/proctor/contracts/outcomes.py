@@ -50,6 +50,7 @@ POLICY: Final[dict[str, Policy]] = {
     "sandbox_gone": _INFRASTRUCTURE,
     "disk_full": _INFRASTRUCTURE,
     "transfer_too_large": _INFRASTRUCTURE,
+    "transfer_failed": _INFRASTRUCTURE,
     "package_missing": _INFRASTRUCTURE,
     "package_corrupt": _INFRASTRUCTURE,
     "setup_failed": _INFRASTRUCTURE,

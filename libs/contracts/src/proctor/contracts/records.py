@@ -51,9 +51,7 @@ def encode(event: Event) -> bytes:
 
 def decode(data: bytes, headers: Mapping[str, str]) -> Event:
     """The event as its current class. Raises `UnknownEvent` naming the type and version it can't read."""
-    body = cast("dict[str, Any]", from_json(data))
-    event_type = str(body.get("type"))
-    version = int(headers.get(VERSION_HEADER, "1"))
+    event_type, version, body = _opened(data, headers.get(VERSION_HEADER, "1"))
     current = version_of(event_type)
     if version > current:
         raise UnknownEvent(f"event {event_type} has version {version}, this program reads up to {current}: upgrade it")
@@ -63,3 +61,11 @@ def decode(data: bytes, headers: Mapping[str, str]) -> Event:
         return ANY_EVENT.validate_python(body)
     except ValueError as error:
         raise UnknownEvent(f"event {event_type} version {version} can't be read: {error}") from error
+
+
+def _opened(data: bytes, version: str) -> tuple[str, int, dict[str, Any]]:
+    try:
+        body = cast("dict[str, Any]", from_json(data))
+        return str(body["type"]), int(version), body
+    except (ValueError, TypeError, KeyError) as error:
+        raise UnknownEvent(f"an event of version {version!r} can't be read: {error!r}") from error

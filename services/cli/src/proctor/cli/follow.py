@@ -10,6 +10,7 @@ from proctor.cli.failure import Failure
 
 POLL_SECONDS: Final = 0.3
 PATIENCE_SECONDS: Final = 60.0
+SETTLE_SECONDS: Final = 5.0
 ENDED: Final = frozenset({"finished", "failed", "stopped"})
 
 
@@ -34,6 +35,17 @@ def poll(ask: Callable[[], Json], done: Callable[[Json], bool], show: Callable[[
 
 def follow_run(client: Client, run: str, show: Callable[[Json], Any], limit: float = float("inf")) -> Json:
     return poll(lambda: client.get(f"runs/{segment(run)}"), lambda answer: answer["status"] in ENDED, show, limit)
+
+
+def settle_run(client: Client, run: str) -> Json:
+    """An ended run once the figures of its agents hold for its last event; as it is after some seconds."""
+
+    def settled(answer: Json) -> bool:
+        agents = parts(answer, "agent_results")
+        return time.monotonic() > deadline or all(one["metrics_position"] >= one["position"] for one in agents)
+
+    deadline = time.monotonic() + SETTLE_SECONDS
+    return poll(lambda: client.get(f"runs/{segment(run)}"), settled, lambda _: None, float("inf"))
 
 
 def follow_sync(client: Client, benchmark: str, show: Callable[[Json], Any], limit: float = float("inf")) -> Json:

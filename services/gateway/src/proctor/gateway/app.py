@@ -13,7 +13,7 @@ from proctor.eventlog import EventLog
 from proctor.gateway import headers, problems
 from proctor.gateway.access.middleware import BearerAuthentication
 from proctor.gateway.access.owner import ensure_owner
-from proctor.gateway.edges import Edges
+from proctor.gateway.edges import PATIENCE_SECONDS, Edges
 from proctor.gateway.feed import ProjectionFeed
 from proctor.gateway.folds import RunFolds
 from proctor.gateway.manifests import Manifests
@@ -81,7 +81,7 @@ async def open_edges(settings: GatewaySettings, stop: asyncio.Event) -> AsyncGen
     broker = make_broker(settings.nats_url, "gateway")
     await broker.connect()
     connection = connection_of(broker)
-    log, objects = EventLog(connection, "gateway"), Objects(connection, patience=10)
+    log, objects = EventLog(connection, "gateway"), Objects(connection, patience=PATIENCE_SECONDS)
     resolver.subscribe(broker, resolver.Resolver(pool, RunFolds(log), sealer))
     await broker.start()
     try:
@@ -107,7 +107,6 @@ async def serve(settings: GatewaySettings, listener: socket.socket, stop: asynci
             asyncio.Event(),
             serve_http(build_app(edges), listener, stop, edges.feed.wake),
             edges.feed.run(),
-            eraser.erase_when_cleaned(edges.log, edges.pool),
-            eraser.sweep_regularly(edges.log, edges.pool),
+            eraser.keep_erasing(edges.log, edges.pool),
             report_health(settings, lambda: health.healthy(edges)),
         )

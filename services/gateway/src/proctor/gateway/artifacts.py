@@ -52,7 +52,7 @@ def media_type(data: bytes) -> str:
         text = data.decode()
     except UnicodeDecodeError:
         return "application/octet-stream"
-    return "application/octet-stream" if "\0" in text else "text/plain; charset=utf-8"
+    return "application/octet-stream" if "\0" in text else "text/plain"
 
 
 async def _read[Found](objects: Objects, name: str, read: Reader[Found]) -> Found:

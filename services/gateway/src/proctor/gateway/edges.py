@@ -2,8 +2,10 @@
 
 import asyncio
 from dataclasses import dataclass
+from typing import Final
 
 from litestar.di import NamedDependency
+from litestar.params import SkipValidation
 from nats.aio.client import Client
 
 from proctor.eventlog import EventLog
@@ -13,6 +15,9 @@ from proctor.gateway.settings import GatewaySettings
 from proctor.gateway.vault.cipher import Sealer
 from proctor.objects import Objects
 from proctor.service.postgres import Pool
+
+PATIENCE_SECONDS: Final = 10.0
+"""How long a request waits for a bus that is away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,5 +33,5 @@ class Edges:
     stop: asyncio.Event
 
 
-Opened = NamedDependency[Edges]
+Opened = NamedDependency[SkipValidation[Edges]]
 """The edges as a handler asks for them."""

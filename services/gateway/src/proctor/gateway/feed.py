@@ -51,14 +51,15 @@ class ProjectionFeed:
                 await asyncio.sleep(_LOOK_SECONDS)
 
     async def _listen(self, connection: Connection) -> None:
-        await connection.add_listener(CHANNEL, self._notified)
+        await connection.add_listener(CHANNEL, self.notified)
         while True:
             position = await connection.fetchval(_READ, PROJECTION, timeout=5)
             if position is not None and position != self.position:
                 self._moved(position, None)
             await asyncio.sleep(_LOOK_SECONDS)
 
-    def _notified(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
+    def notified(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
+        """What the leaderboard says after a commit: `{position, changed: [[workspace, id], ...]}`."""
         message: dict[str, Any] = json.loads(str(payload))
         self._moved(int(message["position"]), {(workspace, id_) for workspace, id_ in message["changed"]})
 

@@ -14,6 +14,8 @@ from proctor.contracts.folds.run import RunState
 from proctor.eventlog import EventLog
 
 KEPT_RUNS: Final = 16
+READ_SECONDS: Final = 10.0
+"""A reader of the log waits for a bus that is away; a request must not. `TimeoutError` beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,9 @@ class RunFolds:
         key = (workspace, run)
         async with self._locks.setdefault(key, asyncio.Lock()):
             state = self._kept.get(key) or RunState(workspace=workspace, run=run)
-            async for record in self._log.read(subjects.run_events(workspace, run), after=state.last_sequence):
-                run_fold.apply(state, record)
+            async with asyncio.timeout(READ_SECONDS):
+                async for record in self._log.read(subjects.run_events(workspace, run), after=state.last_sequence):
+                    run_fold.apply(state, record)
             if state.submitted is None:
                 self._locks.pop(key, None)
                 return None
@@ -56,15 +59,17 @@ class RunFolds:
 async def run_head(log: EventLog, workspace: str, run: str) -> Folded[RunState] | None:
     """A run without its attempts: what was submitted, planned and decided about it as a whole."""
     state, since = RunState(workspace=workspace, run=run), None
-    async for record in log.read(f"ev.{workspace}.run.{run}.*.run.>"):
-        since = since or record.recorded_at
-        run_fold.apply(state, record)
+    async with asyncio.timeout(READ_SECONDS):
+        async for record in log.read(f"ev.{workspace}.run.{run}.*.run.>"):
+            since = since or record.recorded_at
+            run_fold.apply(state, record)
     return Folded(state, since) if since is not None and state.submitted is not None else None
 
 
 async def benchmark_head(log: EventLog, workspace: str, benchmark: str) -> Folded[BenchmarkState] | None:
     state, since = BenchmarkState(workspace=workspace, benchmark=benchmark), None
-    async for record in log.read(subjects.benchmark_events(workspace, benchmark)):
-        since = since or record.recorded_at
-        benchmark_fold.apply(state, record)
+    async with asyncio.timeout(READ_SECONDS):
+        async for record in log.read(subjects.benchmark_events(workspace, benchmark)):
+            since = since or record.recorded_at
+            benchmark_fold.apply(state, record)
     return Folded(state, since) if since is not None and state.added is not None else None

@@ -11,15 +11,16 @@ import asyncpg
 
 from proctor.leaderboard.board import board
 from proctor.leaderboard.entry import Entry
-from proctor.leaderboard.scores import Json, Score, entrant, run_metrics
+from proctor.leaderboard.scores import Json, Score, entrant, run_metrics, run_ranks
 from proctor.leaderboard.tables import ENTRY_COLUMNS
 from proctor.service.postgres import Connection, Pool
 from proctor.service.projection import notify
+from proctor.statistics import Entrant
 
 logger = logging.getLogger(__name__)
 
 PAUSE_SECONDS: Final = 0.5
-"""Between two computations of the same metrics: a run that moves fast isn't computed at each step."""
+"""Between two computations at least: a run that moves fast isn't computed at each step."""
 
 
 class Deriver:
@@ -38,12 +39,14 @@ class Deriver:
         while True:
             await self._awake.wait()
             self._awake.clear()
+            begun = asyncio.get_running_loop().time()
             try:
                 await self.catch_up()
             except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
                 logger.warning("metrics and boards wait for the database", exc_info=True)
                 self._awake.set()
-            await asyncio.sleep(PAUSE_SECONDS)
+            spent = asyncio.get_running_loop().time() - begun
+            await asyncio.sleep(max(PAUSE_SECONDS, 4 * spent))
 
     async def catch_up(self) -> None:
         """Everything that is missing now."""
@@ -58,7 +61,7 @@ class Deriver:
 
     async def _metrics(self, connection: Connection, workspace: str, run: str) -> None:
         async with connection.transaction(isolation="repeatable_read", readonly=True):
-            agents = await connection.fetch(_STALE_AGENTS, workspace, run)
+            agents = await connection.fetch(_AGENTS, workspace, run)
             results = await connection.fetch(_SCORES, workspace, run)
         scores = [(row["agent"], Score(*(row[name] for name in Score._fields))) for row in results]
         found = await asyncio.to_thread(_agent_metrics, agents, scores)
@@ -101,22 +104,27 @@ def _alone(what: str) -> Generator[None]:
 
 def _agent_metrics(agents: Sequence[Any], scores: Sequence[tuple[int, Score]]) -> list[tuple[int, int, Json | None]]:
     """(agent, position, metrics) of each; no metrics before there is a plan."""
-    return [(row["agent"], row["position"], _of_agent(row, scores)) for row in agents]
+    if not agents[0]["tasks"]:
+        return [(row["agent"], row["position"], None) for row in agents]
+    own = {row["agent"]: [score for agent, score in scores if agent == row["agent"]] for row in agents}
+    entrants = {row["agent"]: _entrant(row, own[row["agent"]]) for row in agents}
+    ranks = run_ranks(entrants, ended=agents[0]["ended"])
+    return [
+        (agent, row["position"], {**ranks[agent], **run_metrics(entrants[agent], own[agent])})
+        for row in agents
+        for agent in [row["agent"]]
+    ]
 
 
-def _of_agent(row: Any, scores: Sequence[tuple[int, Score]]) -> Json | None:  # noqa: ANN401 - a database row
-    if not row["tasks"]:
-        return None
-    own = [score for agent, score in scores if agent == row["agent"]]
-    one = entrant(
-        row["entrant"],
-        finished=row["position"],
+def _entrant(row: Any, own: Sequence[Score]) -> Entrant:  # noqa: ANN401 - a database row
+    return entrant(
+        str(row["agent"]),
+        finished=row["agent"],
         version=row["version"],
         tasks=[f"{index:06}" for index in range(row["tasks"])],
         attempts_per_task=row["attempts_per_task"],
         scores=own,
     )
-    return run_metrics(one, own)
 
 
 async def _stale_runs(connection: Connection) -> list[tuple[str, str]]:
@@ -134,10 +142,9 @@ async def _missing_boards(connection: Connection) -> list[tuple[str, str, int]]:
     return [(row["workspace"], row["benchmark"], row["position"]) for row in rows]
 
 
-_STALE_AGENTS: Final = """
-SELECT a.agent, a.position, a.entrant, r.version, r.tasks, r.attempts_per_task
-FROM agents a JOIN runs r USING (workspace, run)
-WHERE workspace = $1 AND run = $2 AND a.metrics_position < a.position ORDER BY a.agent
+_AGENTS: Final = """
+SELECT a.agent, a.position, r.version, r.tasks, r.attempts_per_task, r.ended_at IS NOT NULL AS ended
+FROM agents a JOIN runs r USING (workspace, run) WHERE workspace = $1 AND run = $2 ORDER BY a.agent
 """
 _SCORES: Final = """
 SELECT agent, task, category, counts AND outcome IS NOT NULL AS counts, passed, kind, cost_usd, agent_seconds,

@@ -114,7 +114,7 @@ def _agent_finished(row: Result, event: Any, _: Recorded) -> dict[str, Any]:  # 
     return {
         "message": event.message,
         "agent_seconds": event.seconds + (row.agent_seconds or 0),
-        "setup_seconds": row.setup_seconds if event.setup_seconds is None else event.setup_seconds,
+        "setup_seconds": event.setup_seconds if first else _sum(row.setup_seconds, event.setup_seconds),
         "killed": row.killed + event.killed,
         **{name: value if first else _sum(getattr(row, name), value) for name, value in reported.items()},
         **_kept(row, "agent_artifacts", event.artifacts),

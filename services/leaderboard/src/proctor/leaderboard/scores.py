@@ -6,7 +6,7 @@ from math import fsum
 from typing import Any, Final, NamedTuple
 
 from proctor.contracts.outcomes import policy
-from proctor.statistics import CurvePoint, Entrant, Mean, Rate, curve, mean, pass_at_1
+from proctor.statistics import CurvePoint, Entrant, Mean, Metric, Rate, curve, mean, pass_at_1, rank
 
 Json = dict[str, Any]
 
@@ -90,6 +90,14 @@ def run_metrics(one: Entrant, scores: Sequence[Score]) -> Json:
         "categories": _categories(counted, one.attempts_per_task),
         "failures": _failures(scores),
     }
+
+
+def run_ranks(agents: Mapping[int, Entrant], *, ended: bool) -> dict[int, Json]:
+    """Each agent's rank by pass@1 among those of its run, by the board's rule; none while the run goes on, since it
+    would change with every result of the others. The entrants are named by their agent's index."""
+    standings = rank(list(agents.values()), Metric.PASS_AT_1).standings if ended else ()
+    found = {int(one.entrant): {"rank": one.rank, "tied": one.tied} for one in standings}
+    return {agent: found.get(agent, {"rank": None, "tied": False}) for agent in agents}
 
 
 def _categories(counted: Iterable[Score], attempts_per_task: int) -> list[Json]:

@@ -1,7 +1,7 @@
 """Writes rows. The connection's search path names the schema: the live one, or the one a rebuild fills."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ RESULT_COLUMNS: Final = tuple(column.name for column in fields(Result))
 LOG_COLUMNS: Final = tuple(column.name for column in fields(LogRow))
 ENTRY_COLUMNS: Final = tuple(column.name for column in fields(Entry))
 _RESULT: Final = attrgetter(*RESULT_COLUMNS)
+_LOG: Final = attrgetter(*LOG_COLUMNS)
 
 
 @dataclass(slots=True)
@@ -58,7 +59,7 @@ async def write(connection: Connection, pending: Pending) -> None:
         (*RESULT_COLUMNS, "valid_to"),
         [(*_RESULT(version.result), version.valid_to) for version in pending.versions],
     )
-    await _copy(connection, "log", LOG_COLUMNS, [astuple(row) for row in pending.log])
+    await _copy(connection, "log", LOG_COLUMNS, [_LOG(row) for row in pending.log])
     for entry in pending.entries:
         await _insert(connection, "entries", {name: getattr(entry, name) for name in ENTRY_COLUMNS})
     await _upsert(connection, "runs", ("workspace", "run"), [run_row(model) for model in pending.runs.values()])

@@ -11,7 +11,6 @@ from nats.js.api import ConsumerConfig
 
 from proctor.contracts import subjects
 from proctor.contracts.events import AttemptDispatched
-from proctor.objects import Objects
 from proctor.sandbox_runner import sweep
 from proctor.sandbox_runner.backends import open_backends
 from proctor.sandbox_runner.outside import Outside
@@ -20,7 +19,6 @@ from proctor.sandbox_runner.settings import RunnerSettings
 from proctor.service.broker import answers, connection_of, make_broker
 from proctor.service.identity import claim_identity
 from proctor.service.lease import Beats, hear_orders
-from proctor.service.packages import Packages
 from proctor.service.process import report_health, run_until
 
 logger = logging.getLogger(__name__)
@@ -35,9 +33,7 @@ async def serve(settings: RunnerSettings, stop: asyncio.Event) -> None:
     broker = make_broker(settings.nats_url, identity.worker)
     await broker.connect()
     connection = connection_of(broker)
-    objects = Objects(connection)
-    packages = Packages(settings.home / "cache" / "packages", objects)
-    outside = Outside(connection, identity.worker, objects, packages, backends)
+    outside = Outside(connection, identity, settings.home, backends)
     runner = Runner(identity, settings.host, settings.runner_capacity, outside)
     made = partial(runner.beat, version("proctor-sandbox-runner"), settings.runner_pool)
     beats = Beats(connection, made, runner.heed)
@@ -50,7 +46,7 @@ async def serve(settings: RunnerSettings, stop: asyncio.Event) -> None:
         await run_until(
             stop,
             beats.keep(),
-            sweep.keep_swept(outside),
+            sweep.keep_swept(outside, settings.home),
             report_health(settings, lambda: answers(connection)),
         )
     finally:

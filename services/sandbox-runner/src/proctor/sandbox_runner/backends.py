@@ -62,3 +62,14 @@ async def _bubblewrap(folder: Path) -> Backend | None:
         logger.info("no bubblewrap to fall back to: %s", error.message)
         return None
     return backend
+
+
+async def forget_processes(folder: Path) -> None:
+    """Remove what an ended runner's bubblewrap sandboxes left in `folder`; their processes died with it."""
+    state = folder / "bubblewrap"
+    if state.is_dir():
+        backend = BubblewrapBackend(state)
+        try:
+            await backend.sweep([])
+        except SandboxError as error:
+            logger.debug("nothing to forget in %s: %s", folder.name, error.message)

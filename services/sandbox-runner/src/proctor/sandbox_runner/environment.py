@@ -6,7 +6,7 @@ from pathlib import Path
 from proctor.contracts.ids import sandbox_id
 from proctor.contracts.work import AttemptWork
 from proctor.sandbox_runner.failure import Failure
-from proctor.sandbox_runner.sandbox.protocol import SandboxSpec
+from proctor.sandbox_runner.sandbox.protocol import DEFAULT_DISK_MB, SandboxSpec
 from proctor.tasks import EnvironmentConfig, Task, VariableMissing, image_digest, resolve_env
 
 
@@ -63,6 +63,7 @@ def make_spec(
         env=env,
         cpus=config.cpus,
         memory_mb=config.memory_mb,
+        disk_mb=config.storage_mb or DEFAULT_DISK_MB,
         network="none" if config.network_mode == "no-network" else "public",
         lifetime=work.lifetime,
     )

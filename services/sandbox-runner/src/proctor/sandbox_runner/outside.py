@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final, Protocol
 
 from nats.aio.client import Client
@@ -14,6 +15,8 @@ from proctor.eventlog import EventLog, Unavailable
 from proctor.objects import Objects
 from proctor.sandbox_runner.backends import Backends
 from proctor.sandbox_runner.failure import Failure
+from proctor.sandbox_runner.journal import Journal
+from proctor.service.identity import Identity
 from proctor.service.packages import Packages
 from proctor.service.vault import ask_values
 
@@ -32,12 +35,13 @@ class Publisher(Protocol):
 
 
 class Outside:
-    def __init__(
-        self, connection: Client, worker: str, objects: Objects, packages: Packages, backends: Backends
-    ) -> None:
-        self.connection, self.worker, self.objects = connection, worker, objects
-        self.packages, self.backends = packages, backends
-        self._log = EventLog(connection, worker)
+    def __init__(self, connection: Client, identity: Identity, home: Path, backends: Backends) -> None:
+        self.connection, self.worker, self.backends = connection, identity.worker, backends
+        self.objects = Objects(connection)
+        self.packages = Packages(home / "cache" / "packages", self.objects)
+        self.folder = identity.folder
+        self.journal = Journal(identity.folder / "held")
+        self._log = EventLog(connection, identity.worker)
 
     async def publish(self, one: Publisher, event: RunEvent) -> int | None:
         """Append a fact of an epoch that isn't over. A repeat after a lost ack is one event, by its message id."""
@@ -50,7 +54,9 @@ class Outside:
                 held, AttemptCleaned(attempt=held.attempt, epoch=held.epoch, sandbox=identifier), PATIENCE_SECONDS
             )
         except Unavailable as error:
-            logger.warning("that %s is cleaned stays unsaid: %s", identifier, error)
+            logger.warning("that %s is cleaned stays unsaid until the next start: %s", identifier, error)
+        else:
+            self.journal.remove(held)
 
     async def _append(self, held: Held, event: RunEvent, patience: float) -> int:
         step = getattr(event, "step", None)

@@ -47,6 +47,7 @@ class Runner:
             incarnation=self.identity.incarnation,
             host=self._host,
         )
+        self._outside.journal.add(one.held)
         try:
             one.claim = await self._outside.publish(one, claimed) or 0
         except BaseException:
@@ -66,6 +67,7 @@ class Runner:
         answer = await ask_lease(self._outside.connection, request)
         if not answer.granted or one.over:
             logger.info("attempt %s epoch %d is not ours: %s", one.work.attempt, one.work.epoch, answer.reason)
+            self._outside.journal.remove(one.held)
             await self._forget(one)
             return
         self.take_up(one, attempt.run(one, self._outside))

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final
 
 import nats.errors
@@ -17,25 +18,32 @@ from proctor.contracts.work import AttemptWork
 from proctor.eventlog import EventLog
 from proctor.sandbox_runner import attempt
 from proctor.sandbox_runner.attempt import Try
+from proctor.sandbox_runner.backends import forget_processes
+from proctor.sandbox_runner.journal import Journal
 from proctor.sandbox_runner.outside import Outside
-from proctor.sandbox_runner.runner import Runner
+from proctor.sandbox_runner.runner import Key, Runner, key_of
 from proctor.sandbox_runner.sandbox.protocol import Backend
+from proctor.service.identity import free_folder
 
 logger = logging.getLogger(__name__)
 
-SWEEP_SECONDS: Final = 60.0
+SWEEP_SECONDS: Final = 20.0
 _AWAITING: Final = frozenset({AttemptStatus.AWAITING_GRADE, AttemptStatus.GRADE_DISPATCHED, AttemptStatus.GRADING})
 
 
 async def take_over(runner: Runner, outside: Outside) -> None:
     """Before the first claim: adopt what awaits its grade, remove the rest of what this runner had."""
     backend = outside.backends.preferred
-    for labels in await backend.found():
-        if labels.get("proctor.runner") == outside.worker and "proctor.spawned" not in labels:
-            held = _held(labels)
-            if not await _adopt(runner, outside, backend, held):
-                await _remove(outside, backend, [held])
-    await backend.sweep([]) if backend.trusted_only else None
+    ours = [_held(labels) for labels in await backend.found() if labels.get("proctor.runner") == outside.worker]
+    adopted: set[Key] = set()
+    for held in ours:
+        if key_of(held) not in adopted and await _adopt(runner, outside, backend, held):
+            adopted.add(key_of(held))
+    await _remove(outside, backend, [held for held in ours if key_of(held) not in adopted])
+    await forget_processes(outside.folder)
+    for held in outside.journal.entries():
+        if key_of(held) not in adopted:
+            await outside.cleaned(held)
 
 
 async def _adopt(runner: Runner, outside: Outside, backend: Backend, held: Held) -> bool:
@@ -65,8 +73,8 @@ async def _history(outside: Outside, held: Held) -> tuple[RunState, AttemptWork 
     return state, work
 
 
-async def keep_swept(outside: Outside) -> None:
-    """Every minute, remove what is over on this engine, also what dead runners left on it."""
+async def keep_swept(outside: Outside, home: Path) -> None:
+    """Every 20 s, remove what is over on this engine and what dead runners of this home left."""
     backend = outside.backends.preferred
     while True:
         await asyncio.sleep(SWEEP_SECONDS)
@@ -74,8 +82,25 @@ async def keep_swept(outside: Outside) -> None:
             found = [_held(labels) for labels in await backend.found()]
             over = await _over(outside, found)
             await _remove(outside, backend, over)
+            await _speak_for_the_dead(outside, home)
         except Exception:
             logger.exception("the sweep failed; the next one is in %.0f s", SWEEP_SECONDS)
+
+
+async def _speak_for_the_dead(outside: Outside, home: Path) -> None:
+    """A runner of this home whose lock is free has ended, and its bubblewrap sandboxes with it. Containers it left
+    are found on the engine."""
+    for folder in sorted((home / "runner").iterdir()):
+        with free_folder(folder) as free:
+            if not free:
+                continue
+            await forget_processes(folder)
+            containers = {key_of(_held(labels)) for labels in await outside.backends.preferred.found()}
+            journal = Journal(folder / "held")
+            for held in journal.entries():
+                if key_of(held) not in containers:
+                    await outside.cleaned(held)
+                    journal.remove(held)
 
 
 async def _over(outside: Outside, found: Iterable[Held]) -> tuple[Held, ...]:

@@ -19,7 +19,8 @@ from proctor.contracts.states import SyncStatus
 @dataclass(slots=True)
 class BenchmarkState:
     """`version` stays that of the last good sync while a refresh runs or after it failed. `sync` names the sync
-    that is wanted: the id of a request, or `first`."""
+    that is wanted: the id of a request, or `first`. `writer_sequence` is what the next append of registry-sync is
+    guarded with; the writer itself may be ahead of the fold."""
 
     workspace: str
     benchmark: str
@@ -41,7 +42,7 @@ def apply(state: BenchmarkState, record: Recorded) -> bool:
         return False
     state.last_sequence = record.sequence
     if record.writer == "registry-sync":
-        state.writer_sequence = record.sequence
+        state.writer_sequence = max(state.writer_sequence, record.sequence)
     if state.status is SyncStatus.REMOVED:
         return False
     return _apply(state, record.event)

@@ -11,10 +11,8 @@ from proctor.cli.benchmarks import find_benchmark
 from proctor.cli.client import Client, segment
 from proctor.cli.display.table import make_table
 from proctor.cli.documents import Json, parts
-from proctor.cli.failure import Failure
 from proctor.cli.follow import follow_sync
 from proctor.cli.output import HomeOption, JsonOption, console, errors, notice, print_json, say
-from proctor.tasks import Dataset, TaskInvalid, load_dataset, pack_dataset
 
 app = typer.Typer(no_args_is_help=True, help="Add benchmarks and look at them.")
 
@@ -37,7 +35,9 @@ def add(  # noqa: PLR0917 - typer calls it by name
     as_json: JsonOption = False,
 ) -> None:
     """Pack a folder of tasks, upload it, and wait until it can be run."""
-    dataset, archive = _pack(path)
+    from proctor.cli.packing import pack  # noqa: PLC0415 - slow, for two commands alone
+
+    dataset, archive = pack(path)
     body = {
         "key": key or dataset.name,
         "name": name or dataset.name,
@@ -102,7 +102,9 @@ def sync(
     as_json: JsonOption = False,
 ) -> None:
     """Read a benchmark's source again, or replace it by a folder."""
-    archive = _pack(path)[1] if path else None
+    from proctor.cli.packing import pack  # noqa: PLC0415 - slow, for two commands alone
+
+    archive = pack(path)[1] if path else None
     with Client(find_access(home)) as client:
         found = find_benchmark(client, benchmark)
         body: Json = {"source": _upload(client, path, archive)} if path and archive is not None else {}
@@ -116,20 +118,6 @@ def remove(benchmark: BenchmarkArgument, home: HomeOption = None) -> None:
         found = find_benchmark(client, benchmark)
         client.delete(f"benchmarks/{segment(found['id'])}")
     say(f"removed {found['key']}")
-
-
-def _pack(path: Path) -> tuple[Dataset, bytes]:
-    try:
-        dataset = load_dataset(path)
-        if not dataset.tasks:
-            reasons = tuple(f"{task.name}: {task.reason}" for task in dataset.refused)
-            raise Failure(f"{path}: no usable task there; a task is a folder with task.toml", details=reasons)
-        return dataset, pack_dataset(path)
-    except TaskInvalid as error:
-        first, *more = str(error).splitlines()
-        raise Failure(f"{path}: {first}", details=tuple(more)) from None
-    except OSError as error:
-        raise Failure(f"can't read {error.filename or path}: {error.strerror}") from None
 
 
 def _upload(client: Client, path: Path, archive: bytes) -> Json:

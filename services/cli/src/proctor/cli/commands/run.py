@@ -12,17 +12,18 @@ from rich.console import Console
 from proctor.cli.access import find_access
 from proctor.cli.client import Client, segment
 from proctor.cli.display.figures import age, count, dollars, duration, interval, rate, seconds
-from proctor.cli.display.progress import agent_label, done, outcome_counts, run_view, status_line
+from proctor.cli.display.progress import agent_label, done, run_view, status_line
 from proctor.cli.display.table import make_table
 from proctor.cli.documents import Json, part, parts, texts
 from proctor.cli.failure import Failure
-from proctor.cli.follow import ENDED, follow_run
+from proctor.cli.follow import ENDED, follow_run, settle_run
 from proctor.cli.output import HomeOption, JsonOption, console, errors, notice, print_json, say
 from proctor.cli.submission import read_submission
 
 app = typer.Typer(no_args_is_help=True, help="Submit runs and follow them.")
 
 FOLLOW_SECONDS: Final = 0.5
+SILENCE_SECONDS: Final = 30.0
 
 RunArgument = Annotated[str, typer.Argument(help="Name or id of a run.")]
 
@@ -105,13 +106,14 @@ def wait(
     """Wait in silence until a run ends; exit 1 unless it finished."""
     with Client(find_access(home)) as client:
         limit = float("inf") if timeout is None else timeout
-        _end(follow_run(client, run, lambda _: None, limit), as_json=as_json)
+        follow_run(client, run, lambda _: None, limit)
+        _end(settle_run(client, run), as_json=as_json)
 
 
 @app.command()
 def logs(
     run: RunArgument,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run is cleaned up.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run is over.")] = False,
     level: Annotated[str | None, typer.Option(help="Only lines of this level.")] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -120,17 +122,19 @@ def logs(
     path = f"runs/{segment(run)}"
     with Client(find_access(home)) as client:
         cursor: str | None = None
+        heard = time.monotonic()
         while True:
-            over = client.get(path)["cleaned_at"] is not None
+            run_now = client.get(path)
             page = client.get(f"{path}/logs", direction="newer", cursor=cursor, level=level, limit=200)
             for line in page["items"]:
                 _print_line(line, as_json=as_json)
             cursor = page["newer"]
             if page["items"]:
-                continue
-            if over or not follow:
+                heard = time.monotonic()
+            elif not follow or run_now["cleaned_at"] or _silent(run_now, heard):
                 return
-            time.sleep(FOLLOW_SECONDS)
+            else:
+                time.sleep(FOLLOW_SECONDS)
 
 
 @app.command()
@@ -145,6 +149,11 @@ def stop(
         _answer(client.post(f"runs/{segment(run)}/stop", {"reason": reason} if reason else {}), as_json=as_json)
 
 
+def _silent(run: Json, heard: float) -> bool:
+    """Whether a run that ended has said nothing for so long that its clean-up isn't worth waiting for."""
+    return run["status"] in ENDED and time.monotonic() - heard > SILENCE_SECONDS
+
+
 def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
@@ -157,8 +166,8 @@ def _read(file: Path) -> str:
 def _watch(client: Client, run: str, *, as_json: bool) -> None:
     shown = errors if as_json else console
     with run_view(shown) as view:
-        ended = follow_run(client, run, view.show)
-    _end(ended, as_json=as_json)
+        follow_run(client, run, view.show)
+    _end(settle_run(client, run), as_json=as_json)
 
 
 def _end(run: Json, *, as_json: bool) -> None:
@@ -182,10 +191,9 @@ def show_agents(run: Json, target: Console) -> None:
     agents = parts(run, "agent_results")
     if not agents:
         return
-    rows = [_agent_row(agent) for agent in agents]
-    columns = ["Agent", "Status", "Done", "Results", "Pass@1", "95% interval", "Time/task", "Tokens", "Cost"]
-    right = ["Done", "Pass@1", "95% interval", "Time/task", "Tokens", "Cost"]
-    target.print(make_table(columns, rows, right=right))
+    columns = ["Agent", "Status", "Done", "Passed", "Errored", "Pass@1", "95% interval", "Time/task", "Tokens", "Cost"]
+    optional = ["Errored", "Time/task", "Tokens", "Cost"]
+    target.print(make_table(columns, map(_agent_row, agents), right=columns[2:], optional=optional))
 
 
 def _agent_row(agent: Json) -> list[str]:
@@ -195,7 +203,8 @@ def _agent_row(agent: Json) -> list[str]:
         agent_label(agent),
         agent["status"],
         f"{done(agent)}/{agent['expected']}",
-        outcome_counts(agent) or "-",
+        str(agent["passed"]),
+        str(agent["errored"] or "-"),
         rate(metrics.get("pass_at_1")),
         interval(metrics.get("pass_at_1")),
         seconds(part(metrics, "time_per_task").get("value")),

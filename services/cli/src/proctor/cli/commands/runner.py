@@ -1,7 +1,6 @@
 """`proctor runner`: one more sandbox runner, here or on another machine."""
 
 import os
-import socket
 import sys
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 from proctor.cli.access import find_running, home_of
 from proctor.cli.commands.up import BackendOption, CapacityOption
 from proctor.cli.output import HomeOption
-from proctor.cli.platform.services import RUNNER, Backend, runner_environment
+from proctor.cli.platform.services import RUNNER, Backend, installation_environment, runner_environment
 
 
 def runner(
@@ -19,7 +18,8 @@ def runner(
     ] = None,
     home: HomeOption = None,
     name: Annotated[
-        str | None, typer.Option(help="How it is called in the fleet.", show_default="host and pid")
+        str | None,
+        typer.Option(help="Its name, once in a home.", show_default="runner-1"),
     ] = None,
     capacity: CapacityOption = None,
     backend: BackendOption = Backend.AUTO,
@@ -29,12 +29,12 @@ def runner(
     It needs nothing but the address of NATS; without one it joins the platform that runs in the home.
     """
     url = nats or find_running(home_of(home)).nats_url
-    chosen = name or f"{socket.gethostname().split('.')[0]}-{os.getpid()}"
     own = {
         "PROCTOR_NATS_URL": url,
         "PROCTOR_HOME": str(home_of(home).root),
         "PROCTOR_LOG_FORMAT": "text",
-        **runner_environment(backend, capacity, chosen),
+        **installation_environment(url),
+        **runner_environment(backend, capacity, name),
     }
     sys.stdout.flush()
     os.execve(sys.executable, [sys.executable, "-m", RUNNER], {**os.environ, **own})  # noqa: S606 - no shell

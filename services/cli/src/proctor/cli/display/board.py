@@ -80,12 +80,9 @@ def board_table(board: Json) -> Table:
         "tokens": "Tokens/task",
         "run": "Run",
     }
-    rows = board_rows(board)
-    optional = {"pass_at_k", "cost", "time", "tokens"}
-    shown = [name for name in titles if name not in optional or any(getattr(row, name) != "-" for row in rows)]
-    columns = [titles[name] for name in shown]
+    optional = [titles[name] for name in ("pass_at_k", "cost", "time", "tokens")]
     right = [title for name, title in titles.items() if name not in {"entrant", "run"}]
-    return make_table(columns, ([getattr(row, name) for name in shown] for row in rows), right=right)
+    return make_table(list(titles.values()), board_rows(board), right=right, optional=optional)
 
 
 def board_notes(board: Json) -> Iterator[str]:

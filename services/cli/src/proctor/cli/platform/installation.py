@@ -2,18 +2,16 @@
 
 import asyncio
 import contextlib
-import errno
 import os
 import shlex
-import socket
 from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from proctor.cli.failure import Failure
 from proctor.cli.platform.home import Home, Running, held, open_home, write_running
 from proctor.cli.platform.nats import nats_program
+from proctor.cli.platform.ports import check_port
 from proctor.cli.platform.postgres import postgres_cluster
 from proctor.cli.platform.program import Program, end_leftovers
 from proctor.cli.platform.services import Plan, service_programs
@@ -29,25 +27,6 @@ class Platform:
     home: Home
     running: Running
     supervisor: Supervisor
-
-
-def check_port(host: str, port: int) -> None:
-    """Raises Failure when the address can't be listened on."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        with socket.socket(family) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((host, port))
-    except OSError as error:
-        raise Failure(_cannot_listen(host, port, error)) from error
-
-
-def _cannot_listen(host: str, port: int, error: OSError) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"port {port} is in use: stop what listens there, or choose another with --port"
-    if error.errno in {errno.EACCES, errno.EPERM}:
-        return f"port {port} needs more rights than you have: choose one above 1023 with --port"
-    return f"can't listen on {host}:{port} ({error.strerror}): choose another address with --host"
 
 
 async def _streams(nats_url: str) -> None:

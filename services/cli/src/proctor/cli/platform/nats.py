@@ -2,13 +2,13 @@
 
 import json
 import secrets
-import socket
 import sys
 from pathlib import Path
 from typing import Final
 
 from proctor.cli.failure import Failure
 from proctor.cli.platform.home import Home, write_private
+from proctor.cli.platform.ports import free_port
 from proctor.cli.platform.program import Program
 from proctor.eventlog import connect
 
@@ -50,9 +50,3 @@ def _password(home: Home) -> str:
     if not path.exists():
         write_private(path, secrets.token_hex(24))
     return path.read_text().strip()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -22,7 +22,10 @@ SYSTEM_USER: Final = "embedded_postgres"
 LONGEST_SOCKET: Final = 107
 """Bytes of a unix socket's path, by the kernel's `sockaddr_un`."""
 
-_SOCKET: Final = ".s.PGSQL.5432"
+_PORT: Final = "5432"
+"""No port is opened; it is part of the socket's name, and PGPORT must not change it."""
+
+_SOCKET: Final = f".s.PGSQL.{_PORT}"
 _SHORT: Final = Path("/tmp")  # noqa: S108 - short, and the folder made there is private
 _NEW: Final = (
     *("--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C"),
@@ -30,6 +33,7 @@ _NEW: Final = (
 )
 _SETTINGS: Final = {
     "listen_addresses": "",
+    "port": _PORT,
     "max_connections": "200",
     "shared_buffers": "64MB",
     "jit": "off",
@@ -74,7 +78,7 @@ def postgres_cluster(home: Home) -> Cluster:
         shutil.rmtree(data, ignore_errors=True)
         _initdb(data, *_NEW)
     socket = _socket_folder(home.postgres)
-    url = f"postgresql://postgres@/postgres?host={quote(str(socket), safe='')}"
+    url = f"postgresql://postgres@/postgres?host={quote(str(socket), safe='')}&port={_PORT}"
     settings = {**_SETTINGS, "unix_socket_directories": f'"{socket}"'}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
 
@@ -95,7 +99,7 @@ def _initdb(data: Path, *options: str) -> None:
     argv = [*_demoted(), _installed("initdb"), "--pgdata", str(data), *options]
     done = subprocess.run(argv, capture_output=True, text=True, cwd="/", check=False)
     if done.returncode:
-        raise Failure(f"PostgreSQL can't make its database in {data}", details=(done.stderr.strip(),))
+        raise Failure(f"PostgreSQL can't make its database in {data}", details=tuple(done.stderr.strip().splitlines()))
 
 
 def _demoted(death_signal: signal.Signals | None = None) -> tuple[str, ...]:

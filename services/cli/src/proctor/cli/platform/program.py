@@ -79,7 +79,7 @@ async def stop(process: asyncio.subprocess.Process, number: int, grace: float) -
     return True
 
 
-def end_leftovers(home: Home, grace: float = 10) -> list[str]:
+def end_leftovers(home: Home, grace: float = 3) -> list[str]:
     """End what an earlier supervisor of this home left running: only the very processes it recorded. Returns names."""
     found = {path.stem: process for path in home.run.glob("*.pid") if (process := _recorded(path))}
     for process in found.values():
@@ -101,11 +101,3 @@ def _recorded(path: Path) -> psutil.Process | None:
     except (OSError, ValueError, psutil.Error):
         return None
     return process if same else None
-
-
-def last_lines(log: Path, count: int = 5) -> str:
-    """The end of a log, for the message that says why a program gave up."""
-    try:
-        return "\n".join(log.read_text(errors="replace").splitlines()[-count:])
-    except OSError:
-        return ""

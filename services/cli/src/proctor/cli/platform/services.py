@@ -1,10 +1,13 @@
 """The services of an installation as programs, in the order in which they are started."""
 
+import hashlib
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+from urllib.parse import urlsplit
 
 from proctor.cli.platform.home import Home
 from proctor.cli.platform.program import Program
@@ -46,6 +49,7 @@ class Plan:
 
 def service_programs(home: Home, plan: Plan, nats_url: str, database_url: str) -> list[Program]:
     common = {
+        **installation_environment(nats_url),
         "PROCTOR_HOME": str(home.root),
         "PROCTOR_NATS_URL": nats_url,
         "PROCTOR_DATABASE_URL": database_url,
@@ -64,8 +68,17 @@ def service_programs(home: Home, plan: Plan, nats_url: str, database_url: str) -
     ]
 
 
+def installation_environment(nats_url: str) -> dict[str, str]:
+    """What marks containers as this installation's, so that another on the same engine leaves them alone. Derived
+    from the bus's password, which a runner elsewhere knows as well."""
+    password = urlsplit(nats_url).password
+    if password is None or "PROCTOR_INSTALLATION" in os.environ:
+        return {}
+    return {"PROCTOR_INSTALLATION": hashlib.sha256(password.encode()).hexdigest()[:12]}
+
+
 def runner_environment(backend: Backend, capacity: int | None, name: str | None) -> dict[str, str]:
-    chosen = {"PROCTOR_BACKEND": backend, "PROCTOR_CAPACITY": capacity, "PROCTOR_WORKER": name}
+    chosen = {"PROCTOR_BACKEND": backend, "PROCTOR_RUNNER_CAPACITY": capacity, "PROCTOR_RUNNER_NAME": name}
     return {key: str(value) for key, value in chosen.items() if value is not None}
 
 

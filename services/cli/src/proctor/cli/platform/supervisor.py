@@ -10,11 +10,14 @@ from typing import Final
 
 from proctor.cli.failure import Failure
 from proctor.cli.platform.home import Home
-from proctor.cli.platform.program import Program, last_lines, spawn, stop
+from proctor.cli.platform.last_words import last_words
+from proctor.cli.platform.program import Program, spawn, stop
 from proctor.cli.platform.restarts import restart_delay
 
 POLL_SECONDS: Final = 0.03
 STOP_SECONDS: Final = 8.0
+START_DEATHS: Final = 3
+"""A program that died so often before it was ready won't start; one that ran before gets more patience."""
 
 
 class Status(StrEnum):
@@ -50,12 +53,12 @@ class Supervisor:
             self._tasks[program.name] = asyncio.create_task(self._keep(child))
 
     async def ready(self, names: Iterable[str], patience: float) -> None:
-        """Wait until these are ready. Raises Failure naming the first that gave up or took too long."""
+        """Wait until these are ready. Raises Failure naming the first that keeps dying or takes too long."""
         waiting = [self.children[name] for name in names]
         deadline = time.monotonic() + patience
         while late := [child for child in waiting if child.status is not Status.READY]:
             for child in late:
-                if child.status is Status.GIVEN_UP:
+                if child.status is Status.GIVEN_UP or len(child.lives) >= START_DEATHS:
                     raise self._failure(child, f"doesn't start ({child.reason})")
             if time.monotonic() > deadline:
                 raise self._failure(late[0], f"isn't ready after {patience:.0f} s")
@@ -63,7 +66,7 @@ class Supervisor:
 
     def _failure(self, child: Child, problem: str) -> Failure:
         log = self._home.log(child.program.name)
-        return Failure(f"{child.program.name} {problem}; its log is {log}", details=(last_lines(log),))
+        return Failure(f"{child.program.name} {problem}; its log is {log}", details=last_words(log))
 
     async def _keep(self, child: Child) -> None:
         while True:

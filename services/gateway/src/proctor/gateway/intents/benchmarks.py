@@ -15,6 +15,7 @@ from proctor.eventlog import Conflict
 from proctor.gateway.access.principal import Principal
 from proctor.gateway.edges import Edges
 from proctor.gateway.folds import Folded, benchmark_head
+from proctor.gateway.intents.append import append
 from proctor.gateway.submission import invalid
 from proctor.gateway.submission.findings import issue_of
 from proctor.service.errors import Conflicting, Issue, NotFound
@@ -60,9 +61,7 @@ async def add(edges: Edges, who: Principal, body: Mapping[str, Any]) -> tuple[st
             added_by=who.user,
         )
         try:
-            return benchmark, await edges.log.append(
-                event, workspace=who.workspace, aggregate="benchmark", id=benchmark, alone=True, actor=who.user
-            )
+            return benchmark, await append(edges, who, event, (who.workspace, "benchmark", benchmark), alone=True)
         except Conflict:
             head = await benchmark_head(edges.log, who.workspace, benchmark)
             if head is None or head.state.status is not SyncStatus.REMOVED:
@@ -84,14 +83,14 @@ async def sync(edges: Edges, who: Principal, workspace: str, benchmark: str, bod
     source: Source | None = wanted.source or state.source
     assert source is not None  # noqa: S101 - an added benchmark has one
     event = SyncRequested(sync=new_id(), source=source, requested_by=who.user)
-    return await edges.log.append(event, workspace=workspace, aggregate="benchmark", id=benchmark, actor=who.user)
+    return await append(edges, who, event, (workspace, "benchmark", benchmark))
 
 
 async def remove(edges: Edges, who: Principal, workspace: str, benchmark: str) -> int:
     _check_own(workspace)
     await _present(edges, workspace, benchmark)
     event = BenchmarkRemoved(removed_by=who.user)
-    return await edges.log.append(event, workspace=workspace, aggregate="benchmark", id=benchmark, actor=who.user)
+    return await append(edges, who, event, (workspace, "benchmark", benchmark))
 
 
 def _check_own(workspace: str) -> None:

@@ -15,6 +15,7 @@ from proctor.eventlog.streams import MAX_EVENT_BYTES
 from proctor.gateway.access.principal import Principal, Role
 from proctor.gateway.edges import Edges
 from proctor.gateway.folds import run_head
+from proctor.gateway.intents.append import append
 from proctor.gateway.names import free_name, stem
 from proctor.gateway.readmodel import benchmarks
 from proctor.gateway.submission import Target, accept, check_ready, invalid, parse, unknown_benchmark
@@ -66,9 +67,7 @@ async def submit(edges: Edges, who: Principal, body: Mapping[str, Any], key: str
     name = await _reserve(edges, who.workspace, run, request, values_of(submission, accepted.config))
     event = event.model_copy(update={"name": name})
     try:
-        sequence = await edges.log.append(
-            event, workspace=who.workspace, aggregate="run", id=run, alone=True, actor=who.user
-        )
+        sequence = await append(edges, who, event, (who.workspace, "run", run), alone=True)
     except Conflict:
         return Submitted(run, 0, None, ())
     return Submitted(run, sequence, accepted.tasks, accepted.warnings)
@@ -87,7 +86,7 @@ async def stop(edges: Edges, who: Principal, run: str, reason: str) -> int:
     if state.stop is not None:
         return 0
     event = StopRequested(reason=reason, requested_by=who.user)
-    return await edges.log.append(event, workspace=who.workspace, aggregate="run", id=run, actor=who.user)
+    return await append(edges, who, event, (who.workspace, "run", run))
 
 
 async def _is_repeat(edges: Edges, workspace: str, run: str, request: bytes) -> bool:

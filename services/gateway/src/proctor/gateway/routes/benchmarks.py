@@ -13,7 +13,7 @@ from proctor.gateway.body import ApiRequest, read_object
 from proctor.gateway.edges import Edges, Opened
 from proctor.gateway.folds import benchmark_head
 from proctor.gateway.intents import benchmarks as intents
-from proctor.gateway.paging import decode_cursor, page
+from proctor.gateway.paging import DEFAULT_LIMIT, decode_cursor, page
 from proctor.gateway.readmodel import benchmarks, shapes
 from proctor.gateway.routes.parameters import Cursor, Limit
 from proctor.service.errors import NotFound
@@ -24,7 +24,11 @@ _TASK_FIELDS = {"environment_digest", "package"}
 
 @get("/")
 async def list_benchmarks(
-    request: ApiRequest, edges: Opened, limit: Limit, cursor: Cursor = None, key: FromQuery[str | None] = None
+    request: ApiRequest,
+    edges: Opened,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+    key: FromQuery[str | None] = None,
 ) -> dict[str, Any]:
     after = decode_cursor(cursor, str, str)
     rows = await benchmarks.listed(edges.pool, request.user.workspace, key, after, limit + 1)

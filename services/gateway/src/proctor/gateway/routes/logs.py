@@ -11,7 +11,7 @@ from proctor.contracts import catalogue
 from proctor.contracts.catalogue import Level, Names, Step
 from proctor.gateway.body import ApiRequest
 from proctor.gateway.edges import Edges, Opened
-from proctor.gateway.paging import decode_cursor, encode_cursor
+from proctor.gateway.paging import DEFAULT_LIMIT, decode_cursor, encode_cursor
 from proctor.gateway.readmodel import runs
 from proctor.gateway.routes.parameters import Cursor, Limit
 from proctor.gateway.routes.runs import run_id
@@ -25,7 +25,7 @@ async def get_logs(
     request: ApiRequest,
     edges: Opened,
     run: FromPath[str],
-    limit: Limit,
+    limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     direction: FromQuery[runs.Direction] = "older",
     level: FromQuery[Level | None] = None,

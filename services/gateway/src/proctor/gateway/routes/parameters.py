@@ -4,7 +4,7 @@ from typing import Annotated
 
 from litestar.params import QueryParameter
 
-from proctor.gateway.paging import DEFAULT_LIMIT, MAX_LIMIT
+from proctor.gateway.paging import MAX_LIMIT
 
-Limit = Annotated[int, QueryParameter(name="limit", ge=1, le=MAX_LIMIT, default=DEFAULT_LIMIT)]
+Limit = Annotated[int, QueryParameter(name="limit", ge=1, le=MAX_LIMIT)]
 Cursor = Annotated[str | None, QueryParameter(name="cursor", max_length=1024)]

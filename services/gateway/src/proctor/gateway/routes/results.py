@@ -10,7 +10,7 @@ from proctor.contracts.outcomes import Outcome
 from proctor.gateway import artifacts
 from proctor.gateway.body import ApiRequest
 from proctor.gateway.edges import Edges, Opened
-from proctor.gateway.paging import decode_cursor, page
+from proctor.gateway.paging import DEFAULT_LIMIT, decode_cursor, page
 from proctor.gateway.readmodel import runs, shapes
 from proctor.gateway.routes.parameters import Cursor, Limit
 from proctor.gateway.routes.runs import run_id
@@ -25,7 +25,7 @@ async def list_results(
     request: ApiRequest,
     edges: Opened,
     run: FromPath[str],
-    limit: Limit,
+    limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     agent: Agent = None,
     outcome: FromQuery[Outcome | None] = None,

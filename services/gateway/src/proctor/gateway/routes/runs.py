@@ -12,7 +12,7 @@ from proctor.gateway.body import ApiRequest, read_object
 from proctor.gateway.edges import Edges, Opened
 from proctor.gateway.folds import run_head
 from proctor.gateway.intents import runs as intents
-from proctor.gateway.paging import decode_cursor, encode_cursor
+from proctor.gateway.paging import DEFAULT_LIMIT, decode_cursor, encode_cursor
 from proctor.gateway.readmodel import runs, shapes
 from proctor.gateway.routes.parameters import Cursor, Limit
 from proctor.objects import ObjectMissing
@@ -40,7 +40,7 @@ async def list_runs(
     *,
     request: ApiRequest,
     edges: Opened,
-    limit: Limit,
+    limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     benchmark: FromQuery[str | None] = None,
     status: FromQuery[list[RunStatus] | None] = None,

@@ -1,26 +1,49 @@
 """Erases a run's values when the run is cleaned, and those of submits that never became a run."""
 
 import asyncio
+import logging
 from contextlib import aclosing
 from typing import Final
+
+import asyncpg
+import nats.errors
+from nats.js.errors import APIError, NoStreamResponseError
 
 from proctor.eventlog import EventLog
 from proctor.eventlog.streams import open_runs
 from proctor.gateway.vault.values import erase, stored_before
 from proctor.service.postgres import Pool
 
+logger = logging.getLogger(__name__)
+
 CLEANED: Final = "ev.*.run.*.scheduler.run.cleaned"
 SWEEP_SECONDS: Final = 3600.0
 SUBMIT_MINUTES: Final = 10
 """Longer than a submit can take from storing the values to its append."""
+_AGAIN_SECONDS: Final = 2.0
+_AWAY: Final = (
+    OSError,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    nats.errors.Error,
+    APIError,
+    NoStreamResponseError,
+)
 
 
-async def erase_when_cleaned(log: EventLog, pool: Pool) -> None:
-    """Follows the log from now on; what was cleaned before is found by `sweep`."""
-    after = await log.last_sequence()
-    async with aclosing(log.follow(CLEANED, after=after)) as batches:
-        async for batch in batches:
-            await erase(pool, [(record.workspace, record.id) for record in batch])
+async def keep_erasing(log: EventLog, pool: Pool) -> None:
+    """Follow the log for ever, with a sweep first and every hour for what was missed while a part was away."""
+    while True:
+        try:
+            after = await log.last_sequence()
+            await sweep(log, pool)
+            async with asyncio.timeout(SWEEP_SECONDS):
+                await _follow(log, pool, after)
+        except TimeoutError:
+            continue
+        except _AWAY as error:
+            logger.warning("erasing values again shortly: %r", error)
+            await asyncio.sleep(_AGAIN_SECONDS)
 
 
 async def sweep(log: EventLog, pool: Pool, minutes: int = SUBMIT_MINUTES) -> None:
@@ -31,7 +54,7 @@ async def sweep(log: EventLog, pool: Pool, minutes: int = SUBMIT_MINUTES) -> Non
         await erase(pool, [run for run in stored if run not in opened])
 
 
-async def sweep_regularly(log: EventLog, pool: Pool) -> None:
-    while True:
-        await sweep(log, pool)
-        await asyncio.sleep(SWEEP_SECONDS)
+async def _follow(log: EventLog, pool: Pool, after: int) -> None:
+    async with aclosing(log.follow(CLEANED, after=after)) as batches:
+        async for batch in batches:
+            await erase(pool, [(record.workspace, record.id) for record in batch])

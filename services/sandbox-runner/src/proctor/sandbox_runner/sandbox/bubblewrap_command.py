@@ -71,6 +71,7 @@ def _options(view: View) -> Iterator[tuple[str, ...]]:
     yield ("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev")
     yield from (("--perms", "0777", "--dir", folder) for folder in ("/logs", *LOG_DIRECTORIES))
     yield ("--perms", "1777", "--size", str(256 << 20), "--tmpfs", "/run/proctor")
+    yield ("--perms", "0700", "--dir", "/run/proctor/lane.1")
     yield from (("--dir", folder) for folder in view.workdirs)
     if view.layer:
         yield ("--ro-bind", str(view.layer), "/run/proctor/layer.tar")

@@ -104,8 +104,9 @@ class DockerBackend:
 
     def __init__(self, engine: Engine, *, installation: str, host: str) -> None:
         self._engine = engine
-        self._ours = {"proctor.installation": installation, "proctor.host": host}
-        self._images = Images(engine, {"proctor.installation": installation})
+        self._installed = {"proctor.installation": installation}
+        self._ours = self._installed | {"proctor.host": host}
+        self._images = Images(engine, self._installed)
         self._starting: set[str] = set()
 
     async def prepare(self, spec: SandboxSpec) -> None:
@@ -133,22 +134,21 @@ class DockerBackend:
         return sandbox
 
     async def sweep(self, keep: Collection[str]) -> list[str]:
-        return await self._remove({}, {*keep, *self._starting})
+        return await self._remove(self._ours, {*keep, *self._starting})
 
     async def remove(self, labels: Mapping[str, str]) -> list[str]:
-        return await self._remove(labels, ())
+        # a runner that is gone for good leaves its sandboxes to the others on its engine
+        return await self._remove(self._installed | dict(labels), ())
 
     async def found(self) -> list[Mapping[str, str]]:
-        filters = label_filter({"proctor.installation": self._ours["proctor.installation"]})
-        containers = await self._engine.call("containers", all=True, filters=filters)
+        containers = await self._engine.call("containers", all=True, filters=label_filter(self._installed))
         return [each["Labels"] for each in containers if each["Labels"].get(_ID) not in self._starting]
 
     async def close(self) -> None:
         await self._engine.close()
 
     async def _remove(self, labels: Mapping[str, str], keep: Collection[str]) -> list[str]:
-        filters = label_filter(self._ours | dict(labels))
-        found = await self._engine.call("containers", all=True, filters=filters)
+        found = await self._engine.call("containers", all=True, filters=label_filter(labels))
         leftovers = {each["Id"]: each["Labels"].get(_ID, "") for each in found}
         doomed = {container: sandbox for container, sandbox in leftovers.items() if sandbox not in keep}
         await asyncio.gather(*(remove(self._engine, container) for container in doomed))

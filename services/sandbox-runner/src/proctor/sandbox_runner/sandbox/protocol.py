@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 MEBIBYTE = 1 << 20
 MAX_OUTPUT = 4 * MEBIBYTE
+DEFAULT_DISK_MB = 10_240
 LOG_DIRECTORIES = ("/logs/agent", "/logs/verifier", "/logs/artifacts")
 
 
@@ -30,7 +31,7 @@ class SandboxSpec:
     cpus: float | None = None
     memory_mb: int | None = None
     pids: int = 1024
-    disk_mb: int = 10_240
+    disk_mb: int = DEFAULT_DISK_MB
     network: Literal["public", "none"] = "public"
     lifetime: float = 86_400.0
     user: str | None = None

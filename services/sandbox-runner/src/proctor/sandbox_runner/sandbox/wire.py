@@ -12,6 +12,7 @@ from importlib import resources
 
 FRAME = 32 * 1024  # below a pipe's 64 KiB, so that the outer loop never waits for the worker
 LONGEST_LINE = 64 * 1024
+LARGEST_OUTPUT = 16 << 20
 LONGEST_ARGUMENT = 100_000  # the kernel refuses single arguments from 128 KiB on
 SCRIPT = resources.files(__package__).joinpath("lane.sh").read_text("ascii").encode()
 COMMAND = ("bash", "-p", "-c", 'IFS= read -r -N "$1" lane && eval "$lane"', "lane", str(len(SCRIPT)))
@@ -59,6 +60,9 @@ def enter(cwd: str, env: Mapping[str, str]) -> str:
 
 def kibibytes(max_output: int) -> int:
     """The size limit of a stream's file: one byte more than asked for tells that something was cut."""
+    if not 0 <= max_output <= LARGEST_OUTPUT:
+        msg = f"max_output: {max_output:,} is outside 0 to {LARGEST_OUTPUT:,} bytes; fetch more with get()"
+        raise ValueError(msg)
     return max_output // 1024 + 1
 
 

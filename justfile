@@ -10,17 +10,17 @@ default:
 setup KIND='run':
     #!/usr/bin/env bash
     set -euo pipefail
-    lock=requirements.run.lock; [[ {{ KIND }} == dev ]] && lock=requirements.lock
-    want="{{ KIND }} $(cat .python-version "$lock" libs/*/pyproject.toml services/*/pyproject.toml | sha256sum)"
     have=$(cat .venv/.stamp 2>/dev/null || true)
-    [[ "$have" == *"$want"* ]] && exit 0
+    # what runs is a part of what the tests need: an environment for the tests stays one
+    kind={{ KIND }}; [[ "$have" == dev* ]] && kind=dev
+    lock=requirements.run.lock; [[ $kind == dev ]] && lock=requirements.lock
+    want="$kind $(cat .python-version "$lock" libs/*/pyproject.toml services/*/pyproject.toml | sha256sum)"
+    [[ "$have" == "$want" ]] && exit 0
     [[ -x .venv/bin/python ]] || uv venv --quiet --clear .venv
     uv pip sync --python .venv --quiet --require-hashes --compile-bytecode "$lock"
     editable=(); for m in libs/*/ services/*/; do editable+=(--editable "./$m"); done
     uv pip install --python .venv --quiet --no-deps "${editable[@]}"
-    # what runs is a part of what the tests need: a dev environment serves both
-    run="run $(cat .python-version requirements.run.lock libs/*/pyproject.toml services/*/pyproject.toml | sha256sum)"
-    printf '%s\n%s\n' "$want" "$run" > .venv/.stamp
+    printf '%s' "$want" > .venv/.stamp
 
 # re-resolve both locks, keeping the pins there are (just lock --upgrade | --upgrade-package NAME moves them)
 [group('set up')]

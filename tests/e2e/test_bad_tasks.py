@@ -31,8 +31,8 @@ def broken(tmp_path: Path) -> Path:
     root = tmp_path / "broken"
     for name, (script, _, _) in VERIFIERS.items():
         _task(root / name, script)
-    (root / "no-instruction").mkdir()
-    (root / "no-instruction" / "task.toml").write_text("")
+    _task(root / "no-instruction", GOOD)
+    (root / "no-instruction" / "instruction.md").unlink()
     _task(root / "broken-toml", GOOD)
     (root / "broken-toml" / "task.toml").write_text("[agent\n")
     _task(root / "wont-build", GOOD, dockerfile="FROM debian:bookworm-slim\nRUN exit 7\n")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proctor.contracts.events import AttemptDispatched, Event
+from proctor.contracts.events import Event
 from proctor.contracts.folds.run import RunState, agent_status, apply
 from proctor.contracts.records import Recorded
 from proctor.contracts.states import RUN_TABLE, RUN_WATCH, TERMINAL_ATTEMPT, TERMINAL_RUN, RunStatus

@@ -7,7 +7,7 @@ from proctor.contracts.ids import Cell
 from proctor.leaderboard.identity import AgentName, agent_name, identities
 
 PROVIDER = {"type": "provider", "model": "openai/gpt-5.2", "api_key_secret": "K"}
-ENDPOINT = {"type": "endpoint", "base_url": "https://me:pw@h.example/v1/", "model": "m", "api_key_secret": "K"}
+ENDPOINT = {"type": "endpoint", "base_url": "https://h.example:8443/v1/", "model": "m", "api_key_secret": "K"}
 HOSTED = {"type": "hosted", "base_model": "b", "lora_model_name": "l"}
 
 
@@ -16,13 +16,11 @@ HOSTED = {"type": "hosted", "base_model": "b", "lora_model_name": "l"}
     [
         ({"harness": "oracle"}, "oracle"),
         ({"harness": "codex", "model": PROVIDER}, "codex / openai/gpt-5.2"),
-        ({"harness": "codex", "model": ENDPOINT}, "codex / m @ h.example/v1"),
+        ({"harness": "codex", "model": ENDPOINT}, "codex / m @ h.example:8443/v1"),
         ({"harness": "codex", "model": HOSTED}, "codex / b:l"),
     ],
 )
-def test_an_entrant_is_harness_and_model_and_where_it_runs_without_credentials(
-    agent: dict[str, object], entrant: str
-) -> None:
+def test_an_entrant_is_harness_and_model_and_where_it_runs(agent: dict[str, object], entrant: str) -> None:
     assert agent_name(Agent.model_validate(agent)).entrant == entrant
 
 

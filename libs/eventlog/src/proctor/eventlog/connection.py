@@ -9,7 +9,8 @@ logger = logging.getLogger(__name__)
 
 
 async def connect(url: str, name: str, *, wait: bool = True) -> Client:
-    """`wait` keeps trying until the server is there; without it an absent server raises at once."""
+    """`wait` keeps trying until the server is there; without it an absent server raises `NoServersError` after a
+    second attempt (0 attempts would be for ever)."""
 
     async def on_error(error: Exception) -> None:
         logger.debug("bus: %s", error)
@@ -27,7 +28,7 @@ async def connect(url: str, name: str, *, wait: bool = True) -> Client:
         disconnected_cb=on_disconnected,
         reconnected_cb=on_reconnected,
         allow_reconnect=wait,
-        max_reconnect_attempts=-1 if wait else 0,
+        max_reconnect_attempts=-1 if wait else 1,
         reconnect_time_wait=0.25,
         ping_interval=5,
         max_outstanding_pings=2,

@@ -20,6 +20,7 @@ from proctor.eventlog.consumer import deliveries
 
 logger = logging.getLogger(__name__)
 
+ACK_SECONDS: Final = 5.0
 WRONG_LAST_SEQUENCE: Final = 10071
 STREAM_FULL: Final = frozenset({10047, 10077})
 _GUARD: Final = "Nats-Expected-Last-Subject-Sequence"
@@ -63,24 +64,31 @@ class EventLog:
         sequence, `alone` the whole aggregate with 0. A lost ack is found again: what was written isn't written
         twice. Raises `Conflict`, or `Unavailable` after `patience` seconds."""
         stem = f"ev.{_token(workspace)}.{_token(aggregate)}.{_token(id)}"
-        subject = f"{stem}.{self.writer}.{event.type}" + (f".{_token(suffix)}" if suffix else "")
+        subject = f"{stem}.{self.writer}.{event.type}" + ("" if suffix is None else f".{_token(suffix)}")
         identity = message_id or new_id()
         headers = _headers(event, identity, actor, cause, trace)
         guarded = f"{stem}.>" if alone else f"{stem}.{self.writer}.>" if expected is not None else None
         if guarded:
             headers[_GUARD], headers[_GUARD_SUBJECT] = str(0 if alone else expected), guarded
-        deadline = asyncio.get_running_loop().time() + patience
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + patience
         data = records.encode(event)
         while True:
             try:
-                ack = await self._js.publish(subject, data, headers=headers, stream=subjects.EVENTS_STREAM)
+                ack = await self._js.publish(
+                    subject,
+                    data,
+                    headers=headers,
+                    stream=subjects.EVENTS_STREAM,
+                    timeout=min(ACK_SECONDS, max(0.2, deadline - clock())),
+                )
             except APIError as error:
                 if error.err_code == WRONG_LAST_SEQUENCE and guarded:
                     return await self._committed(guarded, 0 if alone else expected or 0, identity)
-                if error.err_code in STREAM_FULL or asyncio.get_running_loop().time() > deadline:
+                if error.err_code in STREAM_FULL or clock() > deadline:
                     raise Unavailable(f"the event log refused {event.type}: {error.description}") from error
             except (nats.errors.Error, NoStreamResponseError, OSError, TimeoutError) as error:
-                if asyncio.get_running_loop().time() > deadline:
+                if clock() > deadline:
                     raise Unavailable(f"the event log doesn't answer: {error}") from error
             else:
                 return ack.seq
@@ -117,14 +125,19 @@ class EventLog:
         except NotFoundError:
             return None
         headers = cast("dict[str, str]", raw.headers or {})
-        time = headers.get("Nats-Time-Stamp", "")
-        recorded = datetime.fromisoformat(f"{time[:26].rstrip('Z')}+00:00") if time else datetime.now(UTC)
-        return _recorded(raw.subject or "", raw.data or b"", headers, sequence, recorded)
+        return _recorded(raw.subject or "", raw.data or b"", headers, sequence, _bus_time(headers["Nats-Time-Stamp"]))
 
     async def last_sequence(self) -> int:
         """The position of the log's newest event, of any kind."""
         info = await self._js.stream_info(subjects.EVENTS_STREAM)
         return info.state.last_seq
+
+
+def _bus_time(text: str) -> datetime:
+    """RFC 3339 with nanoseconds, rounded as the client rounds it for delivered messages: one event has one time."""
+    seconds, _, fraction = text.removesuffix("Z").partition(".")
+    whole = int(datetime.fromisoformat(f"{seconds}+00:00").timestamp())
+    return datetime.fromtimestamp((whole * 10**9 + int(fraction.ljust(9, "0"))) / 1e9, UTC)
 
 
 def decode(message: Msg) -> Recorded:

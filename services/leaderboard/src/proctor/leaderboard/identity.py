@@ -34,8 +34,7 @@ def _endpoint(agent: Agent) -> str | None:
     if not isinstance(agent.model, EndpointModel):
         return None
     address = urlsplit(agent.model.base_url)
-    host = address.netloc.rpartition("@")[2]
-    return (host + address.path).rstrip("/") or agent.model.base_url
+    return (address.netloc + address.path).rstrip("/") or agent.model.base_url
 
 
 def identities(agents: Sequence[AgentName], tasks: Sequence[str]) -> "Identities":

@@ -101,5 +101,5 @@ def _conclude(home: Home, shown: Shown, problems: list[str], elapsed: float) -> 
         notice(f"unexpected: {problem}")
     root = shlex.quote(str(home.root))
     say(f"took {elapsed:.1f} s; the data is in {home.root}")
-    say(f"look at it again with   proctor up --home {root}")
-    say(f"and run it again with   proctor run submit {root}/demo.toml --home {root} --wait")
+    say(f"bring it up again   proctor up --home {root}")
+    say(f"then run it again   proctor run submit {root}/demo.toml --home {root} --wait")

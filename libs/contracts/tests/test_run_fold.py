@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proctor.contracts.events import Event
+from proctor.contracts.events import AttemptDispatched, Event
 from proctor.contracts.folds.run import RunState, agent_status, apply
 from proctor.contracts.records import Recorded
 from proctor.contracts.states import RUN_TABLE, RUN_WATCH, TERMINAL_ATTEMPT, TERMINAL_RUN, RunStatus
@@ -50,6 +50,10 @@ def seen(state: RunState) -> dict[str, Any]:
     """All of a state but the positions, which count the noise as well."""
     plain = {one.name: getattr(state, one.name) for one in fields(state) if one.name not in POSITIONS}
     return {**plain, "tally": +state.tally}
+
+
+def dispatches(event: Event, key: str) -> bool:
+    return isinstance(event, AttemptDispatched) and event.attempt == key
 
 
 def placed(histories: Any, events: Sequence[Event]) -> list[Recorded]:

@@ -88,7 +88,7 @@ async def test_the_first_event_of_an_aggregate_stands_alone(bus: Client, workspa
 @pytest.mark.parametrize("alone", [True, False])
 async def test_a_lost_ack_is_found_again(bus: Client, workspace: str, alone: bool) -> None:
     log = EventLog(bus, "gateway")
-    guard = {"alone": True} if alone else {"expected": 0}
+    guard: dict[str, Any] = {"alone": True} if alone else {"expected": 0}
     first = await write(log, workspace, "once", message_id=f"{workspace}-1", **guard)
     await write(EventLog(bus, "runner-1"), workspace, "fact")
     assert await write(log, workspace, "once", message_id=f"{workspace}-1", **guard) == first

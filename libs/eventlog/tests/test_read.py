@@ -102,9 +102,8 @@ async def test_a_follower_outlives_the_server(own: Client, nats_server: Server, 
         await asyncio.sleep(0.1)
         nats_server.start()
     await asyncio.wait_for(writer, 30)
-    assert [text(record) for record in await asyncio.wait_for(following, 30)] == [
-        str(number) for number in range(count)
-    ]
+    followed = await asyncio.wait_for(following, 30)
+    assert [text(record) for record in followed] == [str(number) for number in range(count)]
 
 
 async def test_a_reader_outlives_the_server(own: Client, nats_server: Server, workspace: str) -> None:

@@ -9,9 +9,9 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from proctor.contracts import subjects
-from proctor.contracts.events import ANY_EVENT, Event
+from proctor.contracts.events import ANY_EVENT, AttemptDispatched, Event
 from proctor.contracts.records import decode
-from proctor.eventlog import EventLog, ensure_streams
+from proctor.eventlog import EventLog, connect, ensure_streams
 from proctor.eventlog.streams import open_runs
 
 TASK = {"name": "org/task", "digest": "sha256:0", "package": "task/0"}
@@ -120,7 +120,9 @@ async def test_kill_9_loses_and_doubles_no_item(own: Client, nats_server: Server
     deadline = asyncio.get_running_loop().time() + 20
     while len(set(found)) < count and asyncio.get_running_loop().time() < deadline:
         for message in await fetch(own, "attempt", count, 1):
-            found.append(decode(message.data, message.headers or {}).attempt)  # pyright: ignore[reportAttributeAccessIssue]
+            event = decode(message.data, message.headers or {})
+            assert isinstance(event, AttemptDispatched)
+            found.append(event.attempt)
             await message.ack_sync()
     assert Counter(found) == Counter(f"0-{number}-1" for number in range(count))
 
@@ -132,8 +134,6 @@ async def test_streams_can_be_ensured_again_and_at_once(own: Client, workspace: 
 
 
 async def test_streams_made_by_several_at_first_are_made_once(nats_server: Server) -> None:
-    from proctor.eventlog import connect  # noqa: PLC0415
-
     connections = [await connect(nats_server.url, f"c{number}") for number in range(3)]
     await asyncio.gather(*(ensure_streams(one) for one in connections))
     await dispatch(EventLog(connections[0], "scheduler"), dispatched("w", 0), "w")
@@ -145,10 +145,10 @@ async def test_streams_made_by_several_at_first_are_made_once(nats_server: Serve
 async def test_open_runs_are_those_that_are_not_cleaned(own: Client) -> None:
     assert await open_runs(own) == []
     gateway, scheduler = EventLog(own, "gateway"), EventLog(own, "scheduler")
-    config = {"experiment": {"benchmark": "b"}, "agents": [{}]}
+    config: dict[str, Any] = {"experiment": {"benchmark": "b"}, "agents": [{}]}
     names = ("name", "benchmark", "benchmark_key", "benchmark_name", "version", "manifest", "submitted_by")
     for workspace, run in (("w1", "r1"), ("w1", "r2"), ("w2", "r1")):
-        body = {
+        body: dict[str, Any] = {
             "type": "run.submitted",
             "run": run,
             "config": config,

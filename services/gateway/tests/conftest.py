@@ -4,7 +4,6 @@ unless a test asks for the projection."""
 import asyncio
 import contextlib
 import io
-import os
 import sys
 import tarfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
@@ -115,7 +114,8 @@ class Gateway:
         return benchmark
 
     async def play(self, run: str, manifest: Manifest, passed: Sequence[bool]) -> int:
-        """Plan the run, play an attempt of each task to its grade, and finish: as the services would write it. The last sequence."""
+        """Plan the run, play an attempt of each task to its grade, and finish, as the services would write it.
+        Returns the last sequence."""
         place: dict[str, Any] = {"workspace": self.workspace, "aggregate": "run", "id": run}
         events = [record.event async for record in self.log.read(f"ev.{self.workspace}.run.{run}.*.run.submitted")]
         (submitted,) = events
@@ -283,19 +283,15 @@ async def gateway(start_gateway: Start, nats_url: str) -> AsyncIterator[Gateway]
 
 
 @pytest.fixture
-async def projection(gateway: Gateway) -> AsyncIterator[None]:
-    """The real leaderboard service beside it."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "proctor.leaderboard",
-        env={**os.environ},
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    for _ in range(600):
-        if (await gateway.client.get("/readyz")).json()["checks"]["projection"]["ok"]:
-            break
+async def projection(gateway: Gateway, tmp_path: Path) -> AsyncIterator[None]:
+    """The real leaderboard service beside it, once it reads the log."""
+    errors = tmp_path / "leaderboard.log"
+    with errors.open("w") as file:
+        process = await asyncio.create_subprocess_exec(sys.executable, "-m", "proctor.leaderboard", stderr=file)
+    while not (await gateway.client.get("/readyz")).json()["checks"]["projection"]["ok"]:
+        assert process.returncode is None, errors.read_text()
         await asyncio.sleep(0.05)
     yield
+    assert process.returncode is None, errors.read_text()
     process.terminate()
     await process.wait()

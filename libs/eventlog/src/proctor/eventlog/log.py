@@ -17,6 +17,7 @@ from proctor.contracts.events import Event
 from proctor.contracts.ids import is_token, new_id
 from proctor.contracts.records import Recorded
 from proctor.eventlog.consumer import deliveries
+from proctor.eventlog.streams import events_info
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +130,7 @@ class EventLog:
 
     async def last_sequence(self) -> int:
         """The position of the log's newest event, of any kind."""
-        info = await self._js.stream_info(subjects.EVENTS_STREAM)
+        info = await events_info(self.connection)
         return info.state.last_seq
 
 

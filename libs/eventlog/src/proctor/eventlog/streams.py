@@ -1,7 +1,9 @@
 """The streams of an installation. Only the operator's credential may run this."""
 
+import asyncio
 from typing import Any, cast
 
+import nats.errors
 from nats.aio.client import Client
 from nats.js.api import (
     AckPolicy,
@@ -11,10 +13,11 @@ from nats.js.api import (
     RetentionPolicy,
     StorageType,
     StreamConfig,
+    StreamInfo,
     StreamSource,
     SubjectTransform,
 )
-from nats.js.errors import BucketNotFoundError, NotFoundError
+from nats.js.errors import APIError, BucketNotFoundError, NoStreamResponseError, NotFoundError
 
 from proctor.contracts import subjects
 
@@ -107,5 +110,18 @@ async def open_runs(connection: Client) -> list[tuple[str, str]]:
 
 
 async def _subjects(connection: Client, pattern: str) -> list[str]:
-    info = await connection.jetstream(timeout=10).stream_info(subjects.EVENTS_STREAM, subjects_filter=pattern)
+    info = await events_info(connection, pattern)
     return list(cast("dict[str, Any]", info.state.subjects or {}))
+
+
+async def events_info(connection: Client, subjects_filter: str | None = None, *, patience: float = 60) -> StreamInfo:
+    """The stream's state; a bus that has just come up may need a moment before it answers."""
+    deadline = asyncio.get_running_loop().time() + patience
+    while True:
+        try:
+            js = connection.jetstream(timeout=10)
+            return await js.stream_info(subjects.EVENTS_STREAM, subjects_filter=subjects_filter)
+        except (nats.errors.Error, NoStreamResponseError, APIError, TimeoutError):
+            if asyncio.get_running_loop().time() > deadline:
+                raise
+            await asyncio.sleep(0.3)

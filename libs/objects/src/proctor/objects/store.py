@@ -1,8 +1,10 @@
 """Put and get. An object is stored before the event that names it."""
 
 import asyncio
+import contextlib
 import hashlib
 import io
+from collections.abc import Awaitable, Callable
 from typing import BinaryIO, Final, cast
 
 import nats.errors
@@ -38,17 +40,18 @@ class Objects:
 
     async def put(self, name: str, data: bytes) -> str:
         """The name again. An existing object of that name is replaced."""
+        return await self.put_file(name, io.BytesIO(data))
+
+    async def put_file(self, name: str, file: BinaryIO) -> str:
+        """The same from an open file, without holding it in memory."""
         meta = ObjectMeta(name=name, options=ObjectMetaOptions(max_chunk_size=CHUNK_BYTES))
-        deadline = asyncio.get_running_loop().time() + self._patience
-        while True:
-            try:
-                await (await self._store()).put(name, io.BytesIO(data), meta=meta)
-            except (nats.errors.Error, NoStreamResponseError, APIError, TimeoutError):
-                if asyncio.get_running_loop().time() > deadline:
-                    raise
-                await asyncio.sleep(0.3)
-            else:
-                return name
+
+        async def attempt(store: ObjectStore) -> None:
+            file.seek(0)
+            await store.put(name, cast("io.BufferedIOBase", file), meta=meta)
+
+        await self._patiently(attempt)
+        return name
 
     async def put_once(self, kind: str, data: bytes) -> str:
         """Store by content. Nothing is sent when it is there already."""
@@ -59,66 +62,55 @@ class Objects:
 
     async def get(self, name: str) -> bytes:
         """The whole object, its digest checked. Raises `ObjectMissing`."""
-        deadline = asyncio.get_running_loop().time() + self._patience
-        while True:
-            try:
-                result = await (await self._store()).get(name)
-            except (ObjectNotFoundError, NotFoundError) as error:
-                raise ObjectMissing(name) from error
-            except (nats.errors.Error, NoStreamResponseError, APIError, TimeoutError):
-                if asyncio.get_running_loop().time() > deadline:
-                    raise
-                await asyncio.sleep(0.3)
-            else:
-                return result.data or b""
-
-    async def put_file(self, name: str, file: BinaryIO) -> str:
-        """The same from an open file, without holding it in memory."""
-        meta = ObjectMeta(name=name, options=ObjectMetaOptions(max_chunk_size=CHUNK_BYTES))
-        deadline = asyncio.get_running_loop().time() + self._patience
-        while True:
-            file.seek(0)
-            try:
-                await (await self._store()).put(name, cast("io.BufferedIOBase", file), meta=meta)
-            except (nats.errors.Error, NoStreamResponseError, APIError, TimeoutError):
-                if asyncio.get_running_loop().time() > deadline:
-                    raise
-                await asyncio.sleep(0.3)
-            else:
-                return name
+        buffer = io.BytesIO()
+        await self.get_into(name, buffer)
+        return buffer.getvalue()
 
     async def get_into(self, name: str, file: BinaryIO) -> None:
         """Write the object to an open file, its digest checked, and rewind it. Raises `ObjectMissing`."""
-        deadline = asyncio.get_running_loop().time() + self._patience
-        while True:
+
+        async def attempt(store: ObjectStore) -> None:
             file.seek(0)
             file.truncate()
-            try:
-                await (await self._store()).get(name, writeinto=cast("io.BufferedIOBase", file))
-            except (ObjectNotFoundError, NotFoundError) as error:
-                raise ObjectMissing(name) from error
-            except (nats.errors.Error, NoStreamResponseError, APIError, TimeoutError):
-                if asyncio.get_running_loop().time() > deadline:
-                    raise
-                await asyncio.sleep(0.3)
-            else:
-                file.seek(0)
-                return
+            await store.get(name, writeinto=cast("io.BufferedIOBase", file))
+
+        try:
+            await self._patiently(attempt)
+        except (ObjectNotFoundError, NotFoundError) as error:
+            raise ObjectMissing(name) from error
+        file.seek(0)
 
     async def exists(self, name: str) -> bool:
+        async def attempt(store: ObjectStore) -> None:
+            await store.get_info(name)
+
         try:
-            await (await self._store()).get_info(name)
+            await self._patiently(attempt)
         except (ObjectNotFoundError, NotFoundError):
             return False
         return True
 
     async def delete(self, name: str) -> None:
-        try:
-            await (await self._store()).delete(name)
-        except (ObjectNotFoundError, NotFoundError):
-            return
+        async def attempt(store: ObjectStore) -> None:
+            await store.delete(name)
 
-    async def _store(self) -> ObjectStore:
-        if self._bucket is None:
-            self._bucket = await self._connection.jetstream(timeout=10).object_store(subjects.OBJECT_BUCKET)
-        return self._bucket
+        with contextlib.suppress(ObjectNotFoundError, NotFoundError):
+            await self._patiently(attempt)
+
+    async def _patiently(self, attempt: Callable[[ObjectStore], Awaitable[None]]) -> None:
+        """Try for as long as the bus is away and patience lasts. A missing object is missing at once."""
+        deadline = asyncio.get_running_loop().time() + self._patience
+        while True:
+            try:
+                if self._bucket is None:
+                    js = self._connection.jetstream(timeout=10)
+                    self._bucket = await js.object_store(subjects.OBJECT_BUCKET)
+                await attempt(self._bucket)
+            except (ObjectNotFoundError, NotFoundError):
+                raise
+            except (nats.errors.Error, NoStreamResponseError, APIError, TimeoutError):
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+                await asyncio.sleep(0.3)
+            else:
+                return

@@ -6,8 +6,6 @@ from math import lcm, log
 from statistics import median
 from typing import Literal
 
-from scipy import stats
-
 from .entrant import Entrant
 from .intervals import mover
 from .means import mean_interval
@@ -145,6 +143,8 @@ def _ratio(a: Sequence[float], b: Sequence[float]) -> Ratio | None:
     if min(*a, *b) <= 0:
         return None
     logs = sorted(log(x) - log(y) for x, y in zip(a, b, strict=True))
+    from scipy import stats  # noqa: PLC0415 - takes a second to import, and is for a value to read alone
+
     found = stats.wilcoxon(logs) if any(logs) else None  # pyright: ignore[reportUnknownMemberType]
     p = 1.0 if found is None else float(found.pvalue)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
     return Ratio(median(x / y for x, y in zip(a, b, strict=True)), p)

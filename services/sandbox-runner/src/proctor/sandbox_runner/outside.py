@@ -35,30 +35,31 @@ class Publisher(Protocol):
 
 
 class Outside:
+    """`patience`: seconds for which a bus that is away is waited for."""
+
     def __init__(self, connection: Client, identity: Identity, home: Path, backends: Backends) -> None:
         self.connection, self.worker, self.backends = connection, identity.worker, backends
         self.objects = Objects(connection)
         self.packages = Packages(home / "cache" / "packages", self.objects)
         self.folder = identity.folder
+        self.patience = PATIENCE_SECONDS
         self.journal = Journal(identity.folder / "held")
         self._log = EventLog(connection, identity.worker)
 
     async def publish(self, one: Publisher, event: RunEvent) -> int | None:
         """Append a fact of an epoch that isn't over. A repeat after a lost ack is one event, by its message id."""
-        return None if one.over else await self._append(one.held, event, PATIENCE_SECONDS)
+        return None if one.over else await self._append(one.held, event)
 
     async def cleaned(self, held: Held) -> None:
         identifier = sandbox_id(held.run, held.attempt, held.epoch)
         try:
-            await self._append(
-                held, AttemptCleaned(attempt=held.attempt, epoch=held.epoch, sandbox=identifier), PATIENCE_SECONDS
-            )
+            await self._append(held, AttemptCleaned(attempt=held.attempt, epoch=held.epoch, sandbox=identifier))
         except Unavailable as error:
             logger.warning("that %s is cleaned stays unsaid until the next start: %s", identifier, error)
         else:
             self.journal.remove(held)
 
-    async def _append(self, held: Held, event: RunEvent, patience: float) -> int:
+    async def _append(self, held: Held, event: RunEvent) -> int:
         step = getattr(event, "step", None)
         place = f"{event.attempt}.{event.epoch}" if isinstance(event, OfAttempt) else ""
         return await self._log.append(
@@ -67,7 +68,7 @@ class Outside:
             aggregate="run",
             id=held.run,
             message_id=f"{held.run}.{place}.{event.type}.{step}.{self.worker}",
-            patience=patience,
+            patience=self.patience,
         )
 
     async def values(self, held: Held, *, needed: bool) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from proctor.service.lease import ask_lease
 
 logger = logging.getLogger(__name__)
 
+STOP_SECONDS = 3.0
 Key = tuple[str, str, int]
 
 
@@ -140,6 +141,7 @@ class Runner:
     async def stop(self) -> None:
         """Hand everything back: sandboxes are removed, nothing more is published of their epochs."""
         self.draining = True
+        self._outside.patience = STOP_SECONDS
         tasks = list(self._tasks.values())
         for held in [one.held for one in self._tries.values()]:
             self._over(held)

@@ -82,7 +82,7 @@ def _subscribe(broker: NatsBroker, engine: Engine) -> None:
         return orders.swept(message, {run: track.state for run, track in engine.tracks.items()})
 
     @broker.subscriber("fleet.list")
-    async def fleet(message: bytes) -> FleetAnswer:  # noqa: ARG001 - the request says nothing
+    async def fleet() -> FleetAnswer:
         return FleetAnswer(workers=engine.fleet.view())
 
     _ = (beat, lease, sweep, fleet)

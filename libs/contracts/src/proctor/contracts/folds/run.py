@@ -146,7 +146,7 @@ def _apply_run(state: RunState, event: object, sequence: int) -> bool:
             state.submitted, state.since, state.submitted_sequence = event, sequence, sequence
         case RunPlanned() if state.planned is None and state.status is RunStatus.PENDING:
             state.planned = event
-        case RunWaiting() if state.waiting != event.reason:
+        case RunWaiting() if state.waiting != event.reason and not state.ended:
             state.waiting = event.reason or None
         case StopRequested() if state.stop is None and not state.ended:
             state.stop = event

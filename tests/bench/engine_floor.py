@@ -3,6 +3,7 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import docker
@@ -49,4 +50,4 @@ def _cycle(client: docker.APIClient, network: str) -> dict[str, float]:
     clock.append(time.perf_counter())
     client.remove_container(container, force=True)
     clock.append(time.perf_counter())
-    return {step: end - begin for step, begin, end in zip(_STEPS, clock, clock[1:], strict=True)}
+    return {step: end - begin for step, (begin, end) in zip(_STEPS, pairwise(clock), strict=True)}

@@ -16,7 +16,7 @@ from nats.aio.client import Client
 from proctor.eventlog import connect, ensure_streams
 
 SERVICES = ("registry_sync", "scheduler", "sandbox_runner", "grader")
-CAPACITY = 4
+CAPACITY = 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ POLICY: Final[dict[str, Policy]] = {
 }
 
 MAX_REDISPATCHES: Final = 3
-"""Lost leases an attempt survives whatever `max_retries` says; a drained runner doesn't count."""
+"""Lost leases (and, for each, lost graders) an attempt survives whatever `max_retries` says; a drained runner doesn't count."""
 
 
 def policy(kind: str) -> Policy:

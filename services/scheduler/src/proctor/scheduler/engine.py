@@ -133,14 +133,24 @@ class Engine:
 
     async def _plan(self, track: Track, submitted: RunSubmitted) -> None:
         try:
-            manifest = Manifest.model_validate_json(await self._objects.get(submitted.manifest))
-            lock = make_lock(submitted, manifest)
-        except (PlanError, ObjectMissing) as error:
+            lock = make_lock(submitted, await self._manifest(submitted))
+        except PlanError as error:
             await self._append(track, [RunFailed(kind="planning_failed", message=str(error))])
             return
         name = await self._objects.put_once("lock", to_json(lock.model_dump(mode="json")))
         track.lock = lock
         await self._append(track, [planned(lock, name)])
+
+    async def _manifest(self, submitted: RunSubmitted) -> Manifest:
+        """Raises `PlanError` when it is gone or isn't one."""
+        try:
+            return Manifest.model_validate_json(await self._objects.get(submitted.manifest))
+        except ObjectMissing:
+            problem = "is no longer stored"
+        except ValueError:
+            logger.exception("manifest %s", submitted.manifest)
+            problem = "can't be read"
+        raise PlanError(f"the task list of version {submitted.version} {problem}: sync the benchmark again")
 
     async def _load_lock(self, track: Track) -> None:
         if track.state.planned is None:

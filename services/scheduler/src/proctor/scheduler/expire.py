@@ -36,7 +36,8 @@ def expired(track: Track, now: float) -> list[RunEvent]:
         left = state.sandboxes if now - track.since >= STOP_SECONDS and now - track.moved >= STOP_SECONDS else {}
         return _abandoned(left.values())
     watch = RUN_WATCH[state.status]
-    if now - track.moved > watch.seconds and not state.in_slots:
+    taken = state.in_slots - state.tally[AttemptStatus.DISPATCHED]
+    if now - track.moved > watch.seconds and not taken:
         kind, message = _FAILURES[state.status]
         return [RunFailed(kind=kind, message=message)]
     lock = track.lock

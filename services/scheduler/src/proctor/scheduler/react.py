@@ -74,6 +74,9 @@ def _attempt(state: RunState, lock: RunLock, key: str, attempt: AttemptState) ->
         case AttemptStatus.PLANNED if attempt.redispatches > MAX_REDISPATCHES:
             message = f"the runner was lost {attempt.redispatches} times"
             return [_settled(key, attempt, Outcome.ERRORED, "runner_lost", message)]
+        case AttemptStatus.AWAITING_GRADE if attempt.regrades > MAX_REDISPATCHES:
+            message = f"the grader was lost {attempt.regrades} times"
+            return [_settled(key, attempt, Outcome.ERRORED, "grader_unavailable", message)]
         case AttemptStatus.DECIDING:
             return [_decide(state, key, attempt)]
         case AttemptStatus.AWAITING_GRADE:

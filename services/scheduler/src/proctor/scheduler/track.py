@@ -17,11 +17,13 @@ from proctor.contracts.states import IN_SLOT, AttemptStatus
 @dataclass(slots=True)
 class Track:
     """`awaited`: the sequence of our last append; nothing is decided before the fold has reached it. `entered`:
-    when an attempt in a slot came into its state; `due`: when a retry may start (monotonic seconds)."""
+    when an attempt in a slot came into its state; `due`: when a retry may start (monotonic seconds). `served`: the
+    sequence of the run's last dispatch."""
 
     state: RunState
     lock: RunLock | None = None
     awaited: int = 0
+    served: int = 0
     planning: bool = False
     changed: set[str] = field(default_factory=set[str])
     again: deque[str] = field(default_factory=deque[str])
@@ -62,7 +64,9 @@ class Track:
             self.entered[key] = now
         else:
             self.entered.pop(key, None)
-        if after.status is AttemptStatus.RETRY_WAIT:
+        if after.status is AttemptStatus.DISPATCHED:
+            self.served = max(self.served, after.since)
+        elif after.status is AttemptStatus.RETRY_WAIT:
             self.due[key] = now + after.delay
         elif after.status is AttemptStatus.PLANNED:
             self.again.append(key)

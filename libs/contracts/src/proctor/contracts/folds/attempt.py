@@ -13,7 +13,8 @@ Rewards = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class AttemptState:
-    """`tries` counts the retries used up; `redispatches` the leases lost. `counts`: the outcome enters scores."""
+    """`tries` counts the retries used up, `redispatches` the leases lost, `regrades` the graders lost in this epoch.
+    `counts`: the outcome enters scores."""
 
     status: AttemptStatus = AttemptStatus.PLANNED
     epoch: int = 0
@@ -27,6 +28,7 @@ class AttemptState:
     step: int = 0
     step_rewards: tuple[Rewards, ...] = ()
     round: int = 0
+    regrades: int = 0
     grader: str | None = None
     grader_incarnation: str | None = None
     agent_kind: str | None = None
@@ -49,6 +51,7 @@ _EFFECTS: Final[dict[str, Effect]] = {
         "step": 0,
         "step_rewards": (),
         "round": 0,
+        "regrades": 0,
         "grader": None,
         "agent_kind": None,
         "kind": None,
@@ -67,7 +70,10 @@ _EFFECTS: Final[dict[str, Effect]] = {
     },
     "grade.dispatched": lambda state, event: {"round": event.round, "grader": None},
     "grade.claimed": lambda state, event: {"grader": event.worker, "grader_incarnation": event.incarnation},
-    "grade.lost": lambda state, event: {"grader": None},
+    "grade.lost": lambda state, event: {
+        "grader": None,
+        "regrades": state.regrades + (event.reason != "drained"),
+    },
     "attempt.step_graded": lambda state, event: {"step_rewards": (*state.step_rewards, event.rewards)},
     "attempt.step_dispatched": lambda state, event: {"step": event.step},
     "attempt.grading_failed": lambda state, event: {"kind": event.kind, "message": event.message},

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import nats.errors
 import pytest
@@ -16,7 +16,7 @@ from proctor.contracts import subjects
 from proctor.contracts.events import AttemptDispatched, Event, GradeDispatched
 from proctor.contracts.folds import run as runs
 from proctor.contracts.folds.run import RunState
-from proctor.contracts.messages import Beat, Held, LeaseAnswer, LeaseOrder, LeaseRequest
+from proctor.contracts.messages import Beat, BeatAnswer, Held, LeaseAnswer, LeaseOrder, LeaseRequest
 from proctor.contracts.records import Recorded, decode
 from proctor.eventlog import EventLog, connect, ensure_streams
 from proctor.objects import Objects
@@ -37,7 +37,9 @@ class Server(Protocol):
 
 @pytest.fixture
 async def own(nats_server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
+    """A bus of the test's own on which nothing that was lost is waited for long."""
     monkeypatch.setattr("proctor.eventlog.log.ACK_SECONDS", 0.5)
+    monkeypatch.setattr("proctor.eventlog.streams.CLAIM_SECONDS", 2)
     connection = await connect(nats_server.url, "test")
     await ensure_streams(connection)
     yield connection
@@ -56,7 +58,7 @@ class Active:
     async def _send(self, worker: str, order: LeaseOrder) -> None:
         await self.connection.publish(subjects.lease_order(worker), order.model_dump_json().encode())
 
-    async def __aenter__(self) -> "Active":
+    async def __aenter__(self) -> Self:
         await self.engine.load()
         for subject, respond in (("beat.*", self._beat), ("lease.start.*", self._lease)):
             self.subscriptions.append(await self.connection.subscribe(subject, cb=respond))
@@ -91,10 +93,11 @@ class Worker:
     def __init__(self, connection: Client, name: str, make: Any, *, capacity: int = 8, pause: float = 0.0) -> None:
         self.connection, self.name, self.make, self.capacity, self.pause = connection, name, make, capacity, pause
         self.log = EventLog(connection, name)
-        self.granted: list[tuple[str, str, int]] = []
+        self.held: set[Held] = set()
+        self.granted: set[tuple[str, Held, int]] = set()
         self.jobs: set[asyncio.Task[None]] = set()
 
-    async def __aenter__(self) -> "Worker":
+    async def __aenter__(self) -> Self:
         await self.connection.subscribe(subjects.lease_order(self.name), cb=self._ordered)
         for job in (self._beats(), self._take("attempt"), self._take("grade")):
             self._start(job)
@@ -119,9 +122,14 @@ class Worker:
                 host="h",
                 capacity=self.capacity,
                 free=self.capacity,
+                held=tuple(self.held),
                 version="0",
             )
-            await self.connection.publish(subjects.beat(self.name), beat.model_dump_json().encode(), reply="ignored")
+            with contextlib.suppress(nats.errors.Error, TimeoutError):
+                payload = beat.model_dump_json().encode()
+                reply = await self.connection.request(subjects.beat(self.name), payload, timeout=1)
+                for held in BeatAnswer.model_validate_json(reply.data).over:
+                    await self._over(held)
             await asyncio.sleep(0.1)
 
     async def _take(self, kind: str) -> None:
@@ -137,49 +145,66 @@ class Worker:
     async def _work(self, message: Msg) -> None:
         event = decode(message.data, message.headers or {})
         assert isinstance(event, AttemptDispatched | GradeDispatched)
-        graded = isinstance(event, GradeDispatched)
-        rounds = {"round": event.round} if graded else {}
-        claim = {"worker": self.name, "incarnation": "i", **({} if graded else {"host": "h"})}
-        sequence = await self.say(event, "grade.claimed" if graded else "attempt.claimed", **rounds, **claim)
+        claim = {"worker": self.name, "incarnation": "i"}
+        if isinstance(event, GradeDispatched):
+            sequence = await self.say(event, "grade.claimed", round=event.round, **claim)
+        else:
+            self.held.add(held_of(event))
+            sequence = await self.say(event, "attempt.claimed", host="h", **claim)
         await message.ack()
-        if await self.lease(event, sequence, "grade" if graded else "attempt", **rounds):
-            await self._report(event, graded)
+        if await self.lease(event, sequence):
+            await self._report(event)
 
-    async def lease(self, event: AttemptDispatched | GradeDispatched, sequence: int, kind: str, **more: Any) -> bool:
-        work = event.work
-        held = Held(workspace=work.workspace, run=work.run, attempt=event.attempt, epoch=event.epoch)
-        body = {"held": held, "kind": kind, "worker": self.name, "incarnation": "i", "sequence": sequence, **more}
-        payload = LeaseRequest.model_validate(body).model_dump_json().encode()
-        for _ in range(20):
+    async def lease(self, event: AttemptDispatched | GradeDispatched, sequence: int) -> bool:
+        """Whether it is ours and we don't work on it already."""
+        number = event.round if isinstance(event, GradeDispatched) else 0
+        kind, held = ("grade" if number else "attempt"), held_of(event)
+        request = LeaseRequest.model_validate(
+            {"held": held, "kind": kind, "round": number, "worker": self.name, "incarnation": "i", "sequence": sequence}
+        )
+        while True:
             try:
-                reply = await self.connection.request(subjects.lease_start(self.name), payload, timeout=2)
+                payload = request.model_dump_json().encode()
+                reply = await self.connection.request(subjects.lease_start(self.name), payload, timeout=1)
             except (nats.errors.Error, TimeoutError):
                 await asyncio.sleep(0.1)
             else:
-                granted = LeaseAnswer.model_validate_json(reply.data).granted
-                if granted:
-                    self.granted.append((kind, event.attempt, event.epoch))
-                return granted
-        return False
+                break
+        known = (kind, held, number) in self.granted
+        granted = LeaseAnswer.model_validate_json(reply.data).granted
+        if granted:
+            self.granted.add((kind, held, number))
+        return granted and not known
 
-    async def _report(self, event: AttemptDispatched | GradeDispatched, graded: bool) -> None:
+    async def _report(self, event: AttemptDispatched | GradeDispatched) -> None:
         await asyncio.sleep(self.pause)
-        if graded:
-            content = {"rewards": {"reward": "1"}, "score": "1", "threshold": "0.5", "passed": True}
-            await self.say(event, "attempt.graded", round=event.round, mode="shared", seconds=SECONDS, **content)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+        if isinstance(event, GradeDispatched):
+            verdict = {"rewards": {"reward": "1"}, "score": "1", "threshold": "0.5", "passed": True, "mode": "shared"}
+            await self.say(event, "attempt.graded", round=event.round, seconds=SECONDS, **verdict)
             return
         await self.say(event, "attempt.sandbox_ready", sandbox="s", backend="docker", image="i", seconds=1)
         await self.say(event, "attempt.agent_started")
         await self.say(event, "attempt.agent_finished", seconds=1)
 
     async def _ordered(self, message: Msg) -> None:
-        held = LeaseOrder.model_validate_json(message.data).held
-        cleaned = self.make.event("attempt.cleaned", attempt=held.attempt, epoch=held.epoch, sandbox="s")
-        await self.log.append(cleaned, workspace=held.workspace, aggregate="run", id=held.run)
+        await self._over(LeaseOrder.model_validate_json(message.data).held)
+
+    async def _over(self, held: Held) -> None:
+        if held in self.held:
+            self.held.remove(held)
+            cleaned = self.make.event("attempt.cleaned", attempt=held.attempt, epoch=held.epoch, sandbox="s")
+            await self.log.append(cleaned, workspace=held.workspace, aggregate="run", id=held.run)
 
     async def say(self, event: AttemptDispatched | GradeDispatched, kind: str, **content: Any) -> int:
         made = self.make.event(kind, attempt=event.attempt, epoch=event.epoch, **content)
-        return await self.log.append(made, workspace=event.work.workspace, aggregate="run", id=event.work.run)
+        identity = f"{event.work.run}.{event.attempt}.{event.epoch}.{content.get('round')}.{kind}.{self.name}"
+        work = event.work
+        return await self.log.append(made, workspace=work.workspace, aggregate="run", id=work.run, message_id=identity)
+
+
+def held_of(event: AttemptDispatched | GradeDispatched) -> Held:
+    work = event.work
+    return Held(workspace=work.workspace, run=work.run, attempt=event.attempt, epoch=event.epoch)
 
 
 async def submit(connection: Client, make: Any, run: str = "r1", tasks: int = 3, **execution: Any) -> None:
@@ -262,7 +287,7 @@ async def test_of_two_claims_one_is_leased(own: Client, make: Any) -> None:
             claim = {"worker": worker.name, "incarnation": "i", "host": "h"}
             claims.append(await worker.say(record.event, "attempt.claimed", **claim))
         pairs = zip((second, first), claims[::-1], strict=True)
-        asked = (worker.lease(record.event, claim, "attempt") for worker, claim in pairs)
+        asked = (worker.lease(record.event, claim) for worker, claim in pairs)
         assert await asyncio.gather(*asked) == [False, True]
 
 

@@ -74,8 +74,11 @@ def test_a_stop_gives_up_on_silent_hosts_after_a_minute(make_story: MakeStory, m
     story.say(make.event("run.stop_requested", reason="enough", requested_by="owner"), "gateway", 100.0)
     story.run("attempts_cancelled", 100.0, reason="enough")
     assert expired(story.track, 159) == []
-    found = expired(story.track, 160)
-    assert sorted((one.worker, one.count) for one in found) == [("runner-1", 2), ("runner-2", 1)]  # pyright: ignore[reportAttributeAccessIssue]
+    found = [event.model_dump() for event in expired(story.track, 160)]
+    assert found == [
+        {"type": "sandbox.abandoned", "worker": "runner-1", "count": 2},
+        {"type": "sandbox.abandoned", "worker": "runner-2", "count": 1},
+    ]
     story.attempt("attempt.cleaned", "0-0-1", 160.0)
     assert expired(story.track, 200) == [], "something still moves"
 

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.contracts.events import Event
 from proctor.contracts.outcomes import POLICY, Fault
 from proctor.scheduler.react import backoff, dispatch, phase_seconds, react
 
@@ -242,5 +241,5 @@ def test_what_is_under_way_needs_no_decision(make_story: MakeStory, status: str)
 def test_deciding_is_repeatable(make_story: MakeStory) -> None:
     story = make_story(retries=3).until("claimed")
     story.attempt("attempt.errored")
-    first: list[Event] = react(story.state, story.track.lock, ["0-0-1"])
+    first = react(story.state, story.track.lock, ["0-0-1"])
     assert react(story.state, story.track.lock, ["0-0-1"]) == first

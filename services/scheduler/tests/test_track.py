@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from proctor.contracts.folds import run as runs
 from proctor.contracts.folds.run import RunState
+from proctor.contracts.records import Recorded
 from proctor.scheduler.allocate import share, turns
 from proctor.scheduler.track import Track
 
@@ -79,7 +80,8 @@ def test_a_run_that_is_stopping_or_over_has_no_slots(make_story: MakeStory, make
 
 
 def test_a_track_taken_up_after_a_restart_goes_on_where_it_was(make_story: MakeStory) -> None:
-    story, records = make_story(tasks=4, retries=2), []
+    story = make_story(tasks=4, retries=2)
+    records: list[Recorded] = []
     for kind, key in (
         ("attempt.dispatched", "0-0-1"),
         ("attempt.claimed", "0-0-1"),

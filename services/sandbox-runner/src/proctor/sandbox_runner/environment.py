@@ -1,6 +1,7 @@
 """From a task's [environment] to what a sandbox is made of. Pure, but for the values it is given."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from proctor.contracts.ids import sandbox_id
@@ -55,7 +56,7 @@ def make_spec(
     return SandboxSpec(
         id=identifier,
         environment=root / folder,
-        environment_digest=image_digest(root, folder, config.docker_image),
+        environment_digest=_digest(root, folder, config.docker_image),
         labels=labels,
         image=config.docker_image,
         build_timeout=config.build_timeout_sec * work.timeout_multiplier,
@@ -67,6 +68,12 @@ def make_spec(
         network="none" if config.network_mode == "no-network" else "public",
         lifetime=work.lifetime,
     )
+
+
+@lru_cache(maxsize=4096)
+def _digest(root: Path, folder: str, image: str | None) -> str:
+    """Read once: a package's folder is named by its content."""
+    return image_digest(root, folder, image)
 
 
 def labels_of(work: AttemptWork, worker: str) -> dict[str, str]:

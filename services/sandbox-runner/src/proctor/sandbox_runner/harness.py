@@ -12,7 +12,6 @@ from proctor.tasks import Step, Task, VariableMissing, resolve_env
 
 NOT_FOUND: Final = 127
 KILLED: Final = 137
-OUTPUT_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +54,7 @@ async def oracle(sandbox: Sandbox, assignment: Assignment) -> Ended:
         raise Failure("variable_missing", str(error)) from error
     await sandbox.put(folder_tar(folder), "/solution")
     command = "chmod +x /solution/solve.sh && /solution/solve.sh > /logs/agent/oracle.txt 2>&1"
-    result = await sandbox.exec(
-        command, env=env, user=assignment.user, timeout=assignment.seconds, max_output=OUTPUT_BYTES
-    )
+    result = await sandbox.exec(command, env=env, user=assignment.user, timeout=assignment.seconds, max_output=0)
     if result.timed_out:
         return _timeout(assignment)
     if result.returncode:
@@ -88,9 +85,7 @@ async def command(sandbox: Sandbox, assignment: Assignment) -> Ended:
         "PROCTOR_INSTRUCTION_FILE": "/logs/agent/instruction.md",
     }
     wrapped = 'bash -c "$PROCTOR_COMMAND" 2>&1 | tail -c 1048576 > /logs/agent/output.txt; exit "${PIPESTATUS[0]}"'
-    result = await sandbox.exec(
-        wrapped, env=env, user=assignment.user, timeout=assignment.seconds, max_output=OUTPUT_BYTES
-    )
+    result = await sandbox.exec(wrapped, env=env, user=assignment.user, timeout=assignment.seconds, max_output=0)
     return await _command_end(sandbox, assignment, result)
 
 

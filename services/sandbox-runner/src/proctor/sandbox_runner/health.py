@@ -15,7 +15,7 @@ async def wait_healthy(sandbox: Sandbox, check: HealthcheckConfig | None, env: M
         return
     start, failures = time.monotonic(), 0
     while True:
-        result = await sandbox.exec(check.command, env=env, timeout=check.timeout_sec, max_output=4096)
+        result = await sandbox.exec(check.command, env=env, timeout=check.timeout_sec, max_output=0)
         if result.returncode == 0:
             return
         starting = time.monotonic() - start < check.start_period_sec

@@ -101,7 +101,7 @@ class Operations:
                     cwd=execute.cwd,
                     user=execute.user,
                     timeout=execute.timeout,
-                    max_output=INLINE_BYTES,
+                    max_output=0,
                 )
                 return SandboxAnswer(status="done", returncode=result.returncode, timed_out=result.timed_out)
             case Collect() as collect:
@@ -113,7 +113,7 @@ class Operations:
 
     async def _put(self, put: PutFolders) -> SandboxAnswer:
         if put.clean:
-            await self._sandbox.exec(_emptied(put.clean), user="root", timeout=60)
+            await self._sandbox.exec(_emptied(put.clean), user="root", timeout=60, max_output=0)
         root = self._task.path
         folders = [root / name for name in put.folders if (root / name).resolve().is_relative_to(root)]
         await self._sandbox.put(folder_tar(*(folder for folder in folders if folder.is_dir())), put.target)

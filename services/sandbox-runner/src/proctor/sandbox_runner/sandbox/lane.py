@@ -25,10 +25,11 @@ def _returncode() -> asyncio.Future[int]:
 
 @dataclass(slots=True)
 class Run:
-    """One command under way; `returncode` is set when it ends."""
+    """One command under way; `returncode` is set when it ends. `bounded`: its code keeps its output short itself."""
 
     number: int
     limit: int
+    bounded: bool = False
     returncode: asyncio.Future[int] = field(default_factory=_returncode)
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
@@ -95,7 +96,8 @@ class Lane:
         """Put the files into the lane's folder, evaluate `code`, and wait for its return code."""
         for name, content in files.items():
             await self.put(run.number, name, content)
-        await self._send("run", run.number, str(wire.kibibytes(run.limit)), code)
+        kept = "all" if run.bounded else str(wire.kibibytes(run.limit))
+        await self._send("run", run.number, kept, code)
         return await self._patiently(run.returncode, run.number)
 
     async def put(self, number: int, name: str, content: bytes) -> None:

@@ -89,14 +89,20 @@ send() { # letter, number, file
   done
 }
 
-job() { # number, KiB of output to keep, code
-  local id=$1 out err rc tries file
+job() { # number, KiB of output to keep or "all" for code that bounds its own, code
+  local id=$1 out= err= rc tries file
   set -m
   printf '%s\n' "$BASHPID" >"$dir/$id.pid"
-  exec 3> >(drain "$dir/$id.out" "$2")
-  out=$!
-  exec 4> >(exec 3>&-; drain "$dir/$id.err" "$2")
-  err=$!
+  case $2 in # two drains cost as much as all the rest of a short command
+    0) exec 3>/dev/null 4>&3 ;;
+    all) exec 3>"$dir/$id.out" 4>"$dir/$id.err" ;;
+    *)
+      exec 3> >(drain "$dir/$id.out" "$2")
+      out=$!
+      exec 4> >(exec 3>&-; drain "$dir/$id.err" "$2")
+      err=$!
+      ;;
+  esac
   (
     ulimit -q $((top - id))
     printf 500 >/proc/self/oom_score_adj

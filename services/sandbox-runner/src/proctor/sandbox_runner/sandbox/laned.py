@@ -105,11 +105,11 @@ class LanedSandbox:
         seconds: float,
         max_output: int = MAX_OUTPUT,
     ) -> ExecResult:
-        """Evaluate bash as root in "/", `stdin` base64-encoded in the file `$stdin`."""
+        """Evaluate bash of ours as root in "/", `stdin` base64-encoded in the file `$stdin`. It must bound its output."""
         number = next(self._numbers)
         files = {} if stdin is None else {f"{number}.in": base64.b64encode(stdin)}
         code = f'stdin="$dir/{number}.in"\n{wire.enter("/", {})}{code}'
-        return await self._run(number, code, files, seconds=seconds, max_output=max_output)
+        return await self._run(number, code, files, seconds=seconds, max_output=max_output, bounded=True)
 
     async def put(self, source: bytes, target_dir: str) -> None:
         await transfer.put(self.script, source, self._absolute(target_dir))
@@ -162,13 +162,14 @@ class LanedSandbox:
         lane_user: str = ROOT,
         seconds: float | None,
         max_output: int,
+        bounded: bool = False,
     ) -> ExecResult:
         started = time.monotonic()
         body = wire.encode(code)
         if len(body) > wire.FRAME:
             files[f"{number}.code"] = body
             body = f'. "$dir/{number}.code"'.encode()
-        lane, run, returncode, timed_out = None, Run(number, max_output), None, False
+        lane, run, returncode, timed_out = None, Run(number, max_output, bounded), None, False
         deadline = asyncio.timeout(seconds)
         try:
             async with deadline:

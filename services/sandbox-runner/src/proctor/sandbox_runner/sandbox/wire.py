@@ -59,11 +59,11 @@ def enter(cwd: str, env: Mapping[str, str]) -> str:
 
 
 def kibibytes(max_output: int) -> int:
-    """The size limit of a stream's file: one byte more than asked for tells that something was cut."""
+    """The size limit of a stream's file: one byte more than asked for tells that something was cut. 0 keeps none."""
     if not 0 <= max_output <= LARGEST_OUTPUT:
         msg = f"max_output: {max_output:,} is outside 0 to {LARGEST_OUTPUT:,} bytes; fetch more with get()"
         raise ValueError(msg)
-    return max_output // 1024 + 1
+    return max_output // 1024 + 1 if max_output else 0
 
 
 def encode(text: str) -> bytes:

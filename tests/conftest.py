@@ -305,6 +305,9 @@ async def full(platform: Platform, database_url: str, free_port: int) -> AsyncIt
             await asyncio.sleep(0.1)
     headers = {"Authorization": f"Bearer {token.read_text().strip()}"}
     async with httpx.AsyncClient(base_url=f"{url}/api/v1", headers=headers, timeout=60) as client:
+        async with asyncio.timeout(40):
+            while (await client.get("/benchmarks/first-steps")).json().get("status") != "ready":
+                await asyncio.sleep(0.1)
         yield client
 
 

@@ -22,6 +22,7 @@ class Server(Protocol):
 async def own(nats_server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
     """A connection to a server that the test may kill; an ack that went with it is soon given up."""
     monkeypatch.setattr("proctor.eventlog.log.ACK_SECONDS", 0.5)
+    monkeypatch.setattr("proctor.eventlog.consumer.HEARTBEAT_SECONDS", 0.3)
     connection = await connect(nats_server.url, "test")
     await ensure_streams(connection)
     yield connection

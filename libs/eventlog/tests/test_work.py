@@ -4,7 +4,6 @@ import asyncio
 from collections import Counter
 from typing import Any, Protocol
 
-import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
@@ -58,7 +57,7 @@ async def fetch(connection: Client, kind: str, most: int = 1_000, timeout: float
     try:
         while len(found) < most:
             found += await consumer.fetch(most - len(found), timeout=timeout)
-    except nats.errors.TimeoutError:
+    except TimeoutError:
         pass
     finally:
         await consumer.unsubscribe()
@@ -71,8 +70,8 @@ async def test_a_dispatch_is_a_work_item_of_its_kind_and_pool(own: Client, works
     await dispatch(log, grade(workspace), workspace)
     await dispatch(log, dispatched(workspace, 1), workspace, pool="gpu")
     await dispatch(EventLog(own, "runner-1"), dispatched(workspace, 2), workspace)
-    (attempt,) = await fetch(own, "attempt")
-    (grading,) = await fetch(own, "grade")
+    (attempt,), (grading,) = await fetch(own, "attempt", 1, 5), await fetch(own, "grade", 1, 5)
+    assert await fetch(own, "attempt") == await fetch(own, "grade") == []
     assert (attempt.subject, grading.subject) == ("work.attempt.default", "work.grade.default")
     assert decode(attempt.data, attempt.headers or {}) == dispatched(workspace, 0)
     assert decode(grading.data, grading.headers or {}) == grade(workspace)
@@ -82,10 +81,10 @@ async def test_an_acknowledged_item_is_gone_and_another_comes_again(own: Client,
     log = EventLog(own, "scheduler")
     for number in range(2):
         await dispatch(log, dispatched(workspace, number), workspace)
-    first, second = await fetch(own, "attempt", 2)
+    first, second = await fetch(own, "attempt", 2, 5)
     await first.ack_sync()
     await second.nak()
-    (again,) = await fetch(own, "attempt")
+    (again,) = await fetch(own, "attempt", 1, 5)
     assert again.data == second.data
     await again.ack_sync()
     assert await fetch(own, "attempt") == []
@@ -97,7 +96,7 @@ async def test_two_workers_of_a_pool_share_its_items(own: Client, workspace: str
     log = EventLog(own, "scheduler")
     for number in range(20):
         await dispatch(log, dispatched(workspace, number), workspace)
-    both = await asyncio.gather(fetch(own, "attempt", 10), fetch(own, "attempt", 10))
+    both = await asyncio.gather(fetch(own, "attempt", 10, 5), fetch(own, "attempt", 10, 5))
     assert Counter(message.data for one in both for message in one).most_common(1)[0][1] == 1
     assert sum(map(len, both)) == 20
 
@@ -130,14 +129,15 @@ async def test_kill_9_loses_and_doubles_no_item(own: Client, nats_server: Server
 async def test_streams_can_be_ensured_again_and_at_once(own: Client, workspace: str) -> None:
     await dispatch(EventLog(own, "scheduler"), dispatched(workspace, 0), workspace)
     await asyncio.gather(*(ensure_streams(own) for _ in range(3)))
-    assert len(await fetch(own, "attempt")) == 1
+    assert len(await fetch(own, "attempt", 1, 5)) == 1
+    assert await fetch(own, "attempt") == []
 
 
 async def test_streams_made_by_several_at_first_are_made_once(nats_server: Server) -> None:
     connections = [await connect(nats_server.url, f"c{number}") for number in range(3)]
     await asyncio.gather(*(ensure_streams(one) for one in connections))
     await dispatch(EventLog(connections[0], "scheduler"), dispatched("w", 0), "w")
-    assert len(await fetch(connections[0], "attempt")) == 1
+    assert len(await fetch(connections[0], "attempt", 1, 5)) == 1
     for one in connections:
         await one.close()
 

@@ -150,7 +150,9 @@ def test_a_gate_ends_the_attempt_early(
         assert float(event.score) == float(reward), "the mean of the steps that have a result"
 
 
-def test_a_gate_before_the_end_leaves_no_final_reward(make_task: Callable[..., Any], make_work: Callable[..., Any]) -> None:
+def test_a_gate_before_the_end_leaves_no_final_reward(
+    make_task: Callable[..., Any], make_work: Callable[..., Any]
+) -> None:
     with pytest.raises(GradingError) as caught:
         step(make_task, make_work, 0, "0", steps=("min_reward = 1", ""), strategy="final")
     assert caught.value.kind == "reward_missing"

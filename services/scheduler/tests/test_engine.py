@@ -39,6 +39,7 @@ class Server(Protocol):
 async def own(nats_server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
     """A bus of the test's own on which nothing that was lost is waited for long."""
     monkeypatch.setattr("proctor.eventlog.log.ACK_SECONDS", 0.5)
+    monkeypatch.setattr("proctor.eventlog.consumer.HEARTBEAT_SECONDS", 0.3)
     monkeypatch.setattr("proctor.eventlog.streams.CLAIM_SECONDS", 2)
     connection = await connect(nats_server.url, "test")
     await ensure_streams(connection)

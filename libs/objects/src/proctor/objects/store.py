@@ -15,6 +15,7 @@ from nats.js.object_store import ObjectStore
 
 from proctor.contracts import subjects
 
+ANSWER_SECONDS: Final = 10.0
 CHUNK_BYTES: Final = 128 * 1024
 
 
@@ -103,7 +104,7 @@ class Objects:
         while True:
             try:
                 if self._bucket is None:
-                    js = self._connection.jetstream(timeout=10)
+                    js = self._connection.jetstream(timeout=ANSWER_SECONDS)
                     self._bucket = await js.object_store(subjects.OBJECT_BUCKET)
                 await attempt(self._bucket)
             except (ObjectNotFoundError, NotFoundError):

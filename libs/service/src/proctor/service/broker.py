@@ -2,16 +2,22 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
 import anyio
+import nats.errors
 from faststream import AckPolicy, BaseMiddleware
 from faststream.exceptions import HandlerException, NackMessage, RejectMessage
 from faststream.message import StreamMessage
 from faststream.nats import NatsBroker
 from nats.aio.client import Client
 from pydantic import ValidationError
+
+from proctor.eventlog import connect
+from proctor.service.errors import NotAvailable
+from proctor.service.process import unless_stopped
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +67,34 @@ def make_broker(url: str, name: str) -> NatsBroker:
         middlewares=[Redeliver],
         logger=None,
     )
+
+
+async def open_broker(url: str, name: str, stop: asyncio.Event) -> NatsBroker:
+    """Connected, however long the bus takes to come up; `Stopped` when `stop` comes first. Raises `NotAvailable` when
+    the bus refuses us."""
+    broker = make_broker(url, name)
+    await _connected(url, stop, broker.connect())
+    return broker
+
+
+async def open_bus(url: str, name: str, stop: asyncio.Event) -> Client:
+    """The same without FastStream, for services that only follow the log."""
+    return await _connected(url, stop, connect(url, name))
+
+
+async def _connected[T](url: str, stop: asyncio.Event, coming: Coroutine[Any, Any, T]) -> T:
+    shown = without_credentials(url)
+    try:
+        return await unless_stopped(stop, coming, f"the bus at {shown}")
+    except (nats.errors.Error, ValueError) as error:
+        if "authorization" in str(error).lower():
+            hint = "use nats://USER:PASSWORD@HOST:PORT"
+            raise NotAvailable(f"the bus at {shown} refuses these credentials: {hint}") from error
+        raise NotAvailable(f"the bus at {shown} can't be used: {error}") from error
+
+
+def without_credentials(url: str) -> str:
+    return re.sub(r"//[^@/]*@", "//", url)
 
 
 def connection_of(broker: NatsBroker) -> Client:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import IO
 
 from proctor.contracts.ids import short_id
+from proctor.service.errors import Conflicting
 
 
-class NameTakenError(Exception):
+class NameTakenError(Conflicting):
     """Another process on this home goes by the name."""
 
 

@@ -18,19 +18,32 @@ _MIGRATING = 0x50524F43
 async def open_pool(url: str, *, size: int = 8, patience: float = 60) -> Pool:
     """Waits for a database that isn't up yet."""
     deadline = asyncio.get_running_loop().time() + patience
+    # no floor: the pool's own upkeep would go on retrying while a database is away, and outlive a stop
+    pool = await asyncpg.create_pool(
+        url,
+        min_size=0,
+        max_size=size,
+        init=_prepare,
+        command_timeout=60,
+        statement_cache_size=256,
+        server_settings={"timezone": "UTC"},
+    )
     while True:
         try:
-            return await asyncpg.create_pool(
-                url, min_size=1, max_size=size, init=_prepare, command_timeout=60, statement_cache_size=256
-            )
+            await pool.fetchval("SELECT 1")
         except (OSError, asyncpg.CannotConnectNowError, asyncpg.PostgresConnectionError):
             if asyncio.get_running_loop().time() > deadline:
+                pool.terminate()
                 raise
             await asyncio.sleep(0.2)
+        except BaseException:
+            pool.terminate()
+            raise
+        else:
+            return pool
 
 
 async def _prepare(connection: Connection) -> None:
-    await connection.execute("SET timezone = 'UTC'")
     for name in ("json", "jsonb"):
         await connection.set_type_codec(name, encoder=_dump, decoder=_load, schema="pg_catalog")
 

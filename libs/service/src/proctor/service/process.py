@@ -12,24 +12,35 @@ from typing import Any, Final
 
 import uvloop
 
+from proctor.service.errors import ProctorError
 from proctor.service.logs import configure_logs
 from proctor.service.settings import Settings
 
 logger = logging.getLogger(__name__)
 
 HEALTH_SECONDS: Final = 5.0
+GRACE_SECONDS: Final = 15.0
+PATIENT_SECONDS: Final = 2.0
+
+
+class Stopped(Exception):
+    """A stop came while something was still waited for."""
+
 
 Serve = Callable[[asyncio.Event], Coroutine[Any, Any, None]]
 
 
 def run_service(name: str, settings: Settings, serve: Serve) -> None:
-    """Run `serve(stop)` until it returns; SIGTERM and SIGINT set `stop`. Exits 1 with the reason when it raises,
-    and also when its supervisor dies (`PROCTOR_SUPERVISED`)."""
+    """Run `serve(stop)` until it returns; SIGTERM and SIGINT set `stop`, and so does the death of a supervisor
+    (`PROCTOR_SUPERVISED`). Exits 1 when it raises: a `ProctorError` is told in its one line."""
     configure_logs(name, settings.log_level, settings.log_format)
     try:
         uvloop.run(_main(serve))
     except KeyboardInterrupt:
         sys.exit(130)
+    except ProctorError as error:
+        logger.error("%s", error.message)  # noqa: TRY400 - expected, and said in full
+        sys.exit(1)
     except Exception:
         logger.exception("%s stopped by an error", name)
         sys.exit(1)
@@ -41,11 +52,44 @@ async def _main(serve: Serve) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     watch = asyncio.create_task(_stop_with_parent(stop)) if os.environ.get("PROCTOR_SUPERVISED") else None
+    serving = asyncio.create_task(serve(stop))
+    stopped = asyncio.create_task(stop.wait())
     try:
-        await serve(stop)
+        await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait([serving], timeout=GRACE_SECONDS)
+        if not done:
+            logger.warning("did not stop by itself within %.0f s", GRACE_SECONDS)
+            serving.cancel()
+            await asyncio.wait([serving], timeout=1)
+        if serving.done() and not serving.cancelled():
+            _raise_unless_stopped(serving)
     finally:
+        stopped.cancel()
         if watch:
             watch.cancel()
+
+
+def _raise_unless_stopped(serving: asyncio.Task[None]) -> None:
+    with contextlib.suppress(Stopped):
+        serving.result()
+
+
+async def unless_stopped[T](stop: asyncio.Event, coming: Coroutine[Any, Any, T], waiting_for: str) -> T:
+    """The result of what may take for ever, such as a first connection; `Stopped` when `stop` comes before it.
+    Says once in the log what is waited for."""
+    task, stopped = asyncio.create_task(coming), asyncio.create_task(stop.wait())
+    try:
+        done, _ = await asyncio.wait([task, stopped], timeout=PATIENT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            logger.warning("waiting for %s", waiting_for)
+            await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise Stopped
+        return task.result()
+    finally:
+        task.cancel()
+        stopped.cancel()
+        await asyncio.gather(task, stopped, return_exceptions=True)
 
 
 async def _stop_with_parent(stop: asyncio.Event) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncGenerator
+from math import inf
 
 from litestar import Litestar, Router
 from litestar.di import Provide
@@ -23,9 +24,9 @@ from proctor.gateway.settings import GatewaySettings
 from proctor.gateway.vault import eraser, resolver
 from proctor.gateway.vault.cipher import Sealer, load_key
 from proctor.objects import Objects
-from proctor.service.broker import connection_of, make_broker
+from proctor.service.broker import connection_of, open_broker
 from proctor.service.postgres import migrate, open_pool
-from proctor.service.process import report_health, run_until
+from proctor.service.process import report_health, run_until, unless_stopped
 
 BODY_BYTES = 1024 * 1024
 
@@ -74,12 +75,11 @@ def build_app(edges: Edges) -> Litestar:
 async def open_edges(settings: GatewaySettings, stop: asyncio.Event) -> AsyncGenerator[Edges]:
     """Prepares the schema and the owner, connects, and answers the vault for as long as it is open."""
     sealer = Sealer(load_key(settings.vault_key, settings.home))
-    pool = await open_pool(settings.database_url)
+    pool = await unless_stopped(stop, open_pool(settings.database_url, patience=inf), "the database")
     await migrate(pool, "proctor.gateway", "gateway")
     if settings.owns_home:
         await ensure_owner(pool, settings.home)
-    broker = make_broker(settings.nats_url, "gateway")
-    await broker.connect()
+    broker = await open_broker(settings.nats_url, "gateway", stop)
     connection = connection_of(broker)
     log, objects = EventLog(connection, "gateway"), Objects(connection, patience=PATIENCE_SECONDS)
     resolver.subscribe(broker, resolver.Resolver(pool, RunFolds(log), sealer))

@@ -13,7 +13,7 @@ from proctor.contracts.events import GradeDispatched
 from proctor.grader.grader import Grader
 from proctor.grader.settings import GraderSettings
 from proctor.objects import Objects
-from proctor.service.broker import answers, connection_of, make_broker
+from proctor.service.broker import answers, connection_of, open_broker
 from proctor.service.identity import claim_identity
 from proctor.service.lease import Beats, hear_orders
 from proctor.service.packages import Packages
@@ -23,8 +23,7 @@ from proctor.service.process import report_health, run_until
 async def serve(settings: GraderSettings, stop: asyncio.Event) -> None:
     """Take gradings until stopped."""
     identity = claim_identity(settings.home, "grader", settings.grader_name, settings.host)
-    broker = make_broker(settings.nats_url, identity.worker)
-    await broker.connect()
+    broker = await open_broker(settings.nats_url, identity.worker, stop)
     connection = connection_of(broker)
     objects = Objects(connection)
     packages = Packages(settings.home / "cache" / "packages", objects)

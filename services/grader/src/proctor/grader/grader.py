@@ -23,11 +23,8 @@ from proctor.service.vault import ask_values
 logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 600.0
-Key = tuple[str, str, int]
-
-
-def _key(held: Held) -> Key:
-    return held.run, held.attempt, held.epoch
+Key = tuple[Held, int]
+"""What is held, and the round of its grading."""
 
 
 class Grader:
@@ -37,7 +34,7 @@ class Grader:
         self.identity, self.capacity, self._host = identity, settings.grader_capacity, settings.host
         self._connection, self._objects, self._packages = connection, objects, packages
         self._log = EventLog(connection, identity.worker)
-        self._tasks: dict[Key, tuple[Held, asyncio.Task[None]]] = {}
+        self._tasks: dict[Key, asyncio.Task[None]] = {}
         self._place_free = asyncio.Condition()
         self.draining = False
 
@@ -56,11 +53,13 @@ class Grader:
         )
 
     def start(self, work: GradeWork, sequence: int) -> None:
-        held = Held(workspace=work.workspace, run=work.run, attempt=work.attempt, epoch=work.epoch)
-        task = asyncio.create_task(self._leased(work, held, sequence))
-        self._tasks[_key(held)] = held, task
+        """Does nothing for a round that is under way: an item whose ack was lost comes again."""
+        key = Held(workspace=work.workspace, run=work.run, attempt=work.attempt, epoch=work.epoch), work.round
+        if key not in self._tasks:
+            self._tasks[key] = asyncio.create_task(self._leased(work, key, sequence))
 
-    async def _leased(self, work: GradeWork, held: Held, sequence: int) -> None:
+    async def _leased(self, work: GradeWork, key: Key, sequence: int) -> None:
+        held, _ = key
         try:
             answer = await ask_lease(
                 self._connection,
@@ -80,7 +79,7 @@ class Grader:
         except Exception:
             logger.exception("the grading of attempt %s ended by an error; it is dispatched again", work.attempt)
         finally:
-            del self._tasks[_key(held)]
+            del self._tasks[key]
             async with self._place_free:
                 self._place_free.notify_all()
 
@@ -127,7 +126,7 @@ class Grader:
             capacity=self.capacity,
             free=max(0, self.capacity - len(self._tasks)),
             draining=self.draining,
-            held=tuple(held for held, _ in self._tasks.values()),
+            held=tuple(dict.fromkeys(held for held, _ in self._tasks)),
             version=version,
         )
 
@@ -140,13 +139,14 @@ class Grader:
             self._over(order.held)
 
     def _over(self, held: Held) -> None:
-        if _key(held) in self._tasks:
-            self._tasks[_key(held)][1].cancel()
+        for (other, _), task in self._tasks.items():
+            if other == held:
+                task.cancel()
 
     async def stop(self) -> None:
         """Give up what is under way; another grader attaches to the same operations."""
         self.draining = True
-        tasks = [task for _, task in self._tasks.values()]
+        tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,6 +1,7 @@
 """Wires the service: the projection, what derives from it, and health."""
 
 import asyncio
+from math import inf
 
 from proctor.eventlog import EventLog, connect
 from proctor.leaderboard.derive import Deriver
@@ -8,9 +9,9 @@ from proctor.leaderboard.place import CHANNEL, PACKAGE, SCHEMA, place
 from proctor.leaderboard.read_models import ReadModels
 from proctor.leaderboard.rebuild import rebuild as rebuild_read_models
 from proctor.objects import Objects
-from proctor.service.broker import answers
+from proctor.service.broker import answers, open_bus
 from proctor.service.postgres import Pool, migrate, open_pool
-from proctor.service.process import report_health, run_until
+from proctor.service.process import report_health, run_until, unless_stopped
 from proctor.service.projection import Projector
 from proctor.service.settings import Settings
 
@@ -18,8 +19,8 @@ WRITER = "leaderboard"
 
 
 async def serve(settings: Settings, stop: asyncio.Event) -> None:
-    connection = await connect(settings.nats_url, WRITER)
-    pool = await open_pool(settings.database_url, size=2)
+    connection = await open_bus(settings.nats_url, WRITER, stop)
+    pool = await unless_stopped(stop, open_pool(settings.database_url, size=2, patience=inf), "the database")
     try:
         await migrate(pool, PACKAGE, SCHEMA)
         log = EventLog(connection, WRITER)

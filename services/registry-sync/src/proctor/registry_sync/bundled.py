@@ -1,16 +1,17 @@
 """The benchmarks that ship with Proctor."""
 
-import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from proctor.contracts.events import BenchmarkAdded
 from proctor.contracts.events.benchmark import BundledSource
 from proctor.contracts.manifest import TaskSet
-from proctor.tasks import parse_dataset_toml
+from proctor.tasks import TaskInvalid, parse_dataset_toml
+from proctor.tasks.errors import explain
+from proctor.tasks.task_toml import read_toml
 
 BUNDLED: Final = ("first-steps",)
 SETS_FILE: Final = "sets.toml"
@@ -40,9 +41,16 @@ def folder(name: str) -> Path:
 
 
 def published(root: Path) -> Published:
-    """The dataset's sets.toml; without one, no task sets and the defaults."""
+    """The dataset's sets.toml; without one, no task sets and the defaults. Raises `TaskInvalid`."""
     file = root / SETS_FILE
-    return Published.model_validate(tomllib.loads(file.read_text())) if file.is_file() else Published()
+    if not file.is_file():
+        return Published()
+    try:
+        return Published.model_validate(read_toml(file.read_text(encoding="utf-8"), SETS_FILE))
+    except UnicodeDecodeError:
+        raise TaskInvalid(f"{SETS_FILE}: not UTF-8 text; save it as UTF-8") from None
+    except ValidationError as error:
+        raise TaskInvalid(explain(error, SETS_FILE)) from None
 
 
 def task_sets(root: Path) -> tuple[TaskSet, ...]:

@@ -34,22 +34,26 @@ def manifest_task(pinned: PinnedTask) -> ManifestTask:
         category=task.category,
         difficulty=task.difficulty,
         tags=task.tags,
-        agent_timeout=_longest([config.agent.timeout_sec, *(one.config.agent.timeout_sec for one in task.steps)]),
-        verifier_timeout=_longest(
-            [config.verifier.timeout_sec, *(one.config.verifier.timeout_sec for one in task.steps)]
-        )
-        or 600.0,
+        agent_timeout=_agent_timeout(task),
+        verifier_timeout=max([config.verifier.timeout_sec, *(one.config.verifier.timeout_sec for one in task.steps)]),
         build_timeout=config.environment.build_timeout_sec,
         steps=max(1, len(task.steps)),
+        multi_step_strategy=config.multi_step_reward_strategy or "mean",
+        min_rewards=tuple(one.config.min_reward for one in task.steps),
         verifier_mode=_mode(task),
         needed_variables=task.needed_variables,
         warnings=task.warnings,
     )
 
 
-def _longest(seconds: Sequence[float | None]) -> float | None:
-    known = [one for one in seconds if one is not None]
-    return max(known, default=None)
+def _agent_timeout(task: Task) -> float | None:
+    """That of its longest step; None where a step has no limit."""
+    own = task.config.agent.timeout_sec
+    longest = own if not task.steps else 0.0
+    for step in task.steps:
+        limit = own if step.config.agent.timeout_sec is None else step.config.agent.timeout_sec
+        longest = None if limit is None or longest is None else max(longest, limit)
+    return longest
 
 
 def _mode(task: Task) -> Literal["shared", "separate"]:

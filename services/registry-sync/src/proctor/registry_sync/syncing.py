@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -21,19 +21,22 @@ from proctor.tasks import Dataset, PinnedTask, TaskInvalid, load_dataset, pack_t
 PAGE: Final = 50
 
 
-async def sync(state: BenchmarkState, objects: Objects) -> AsyncIterator[BenchmarkEvent]:
-    """The events of one sync, in order. Whatever the source does, it ends with `synced` or `sync_failed`."""
+async def sync(state: BenchmarkState, objects: Objects) -> AsyncGenerator[BenchmarkEvent]:
+    """The events of one sync, in order. Whatever the source does, it ends with `synced` or `sync_failed`; raises only
+    what the bus raises."""
     assert state.source is not None  # noqa: S101 - a benchmark without a source isn't synced
     try:
         async with opened(state.source, objects) as root:
             dataset = await asyncio.to_thread(load_dataset, root)
             async for event in _store(state.sync, root, dataset, objects):
                 yield event
+    except TimeoutError:
+        raise
     except (TaskInvalid, ObjectMissing, OSError) as error:
         yield SyncFailed(sync=state.sync, reason=_reason(error))
 
 
-async def _store(sync_id: str, root: Path, dataset: Dataset, objects: Objects) -> AsyncIterator[BenchmarkEvent]:
+async def _store(sync_id: str, root: Path, dataset: Dataset, objects: Objects) -> AsyncGenerator[BenchmarkEvent]:
     total = len(dataset.tasks)
     if not total:
         yield SyncFailed(sync=sync_id, reason=_no_tasks(dataset))

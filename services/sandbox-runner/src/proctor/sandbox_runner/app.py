@@ -16,7 +16,7 @@ from proctor.sandbox_runner.backends import open_backends
 from proctor.sandbox_runner.outside import Outside
 from proctor.sandbox_runner.runner import Runner
 from proctor.sandbox_runner.settings import RunnerSettings
-from proctor.service.broker import answers, connection_of, make_broker
+from proctor.service.broker import answers, connection_of, open_broker
 from proctor.service.identity import claim_identity
 from proctor.service.lease import Beats, hear_orders
 from proctor.service.process import report_health, run_until
@@ -30,8 +30,7 @@ async def serve(settings: RunnerSettings, stop: asyncio.Event) -> None:
     backends = await open_backends(
         settings.backend, installation=settings.installation, host=settings.host, folder=identity.folder
     )
-    broker = make_broker(settings.nats_url, identity.worker)
-    await broker.connect()
+    broker = await open_broker(settings.nats_url, identity.worker, stop)
     connection = connection_of(broker)
     outside = Outside(connection, identity, settings.home, backends)
     runner = Runner(identity, settings.host, settings.runner_capacity, outside)
@@ -42,9 +41,9 @@ async def serve(settings: RunnerSettings, stop: asyncio.Event) -> None:
         await hear_orders(connection, identity.worker, runner.ordered)
         await beats.once()
         _subscribe(broker, runner, settings.runner_pool)
-        await broker.start()
         await run_until(
             stop,
+            _take_work(broker, runner),
             beats.keep(),
             sweep.keep_swept(outside, settings.home),
             report_health(settings, lambda: answers(connection)),
@@ -54,6 +53,13 @@ async def serve(settings: RunnerSettings, stop: asyncio.Event) -> None:
         await beats.once()
         await broker.stop()
         await backends.close()
+
+
+async def _take_work(broker: NatsBroker, runner: Runner) -> None:
+    """Those adopted may have taken every place."""
+    await runner.place()
+    await broker.start()
+    await asyncio.Event().wait()
 
 
 def _subscribe(broker: NatsBroker, runner: Runner, pool: str) -> None:
@@ -66,6 +72,9 @@ def _subscribe(broker: NatsBroker, runner: Runner, pool: str) -> None:
         ack_policy=AckPolicy.MANUAL,
     )
     async def work(event: AttemptDispatched, message: NatsMessage) -> None:
+        if runner.draining:
+            await message.nack()
+            return
         one = await runner.claim(event)
         await message.ack()
         if one is not None:

@@ -3,21 +3,21 @@
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from proctor.contracts.events import AgentFinished, AgentStarted, AttemptErrored, SandboxReady
 from proctor.contracts.messages import Held
 from proctor.contracts.work import AttemptWork
 from proctor.objects import artifact_name
 from proctor.sandbox_runner import collect, harness
-from proctor.sandbox_runner.archive import folder_tar
+from proctor.sandbox_runner.archive import file_tar
 from proctor.sandbox_runner.environment import agent_spec, labels_of
 from proctor.sandbox_runner.failure import Failure, Phase
 from proctor.sandbox_runner.grading import Grading
-from proctor.sandbox_runner.health import wait_healthy
 from proctor.sandbox_runner.outside import Outside
+from proctor.sandbox_runner.prepare import prepare
 from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
 from proctor.sandbox_runner.sandbox.protocol import Sandbox
 from proctor.service.packages import PackageError
@@ -52,8 +52,17 @@ class Try:
 
 async def run(one: Try, outside: Outside) -> None:
     """Until the scheduler says that the epoch is over, which cancels this. Cleans up in every case."""
+    await _to_its_end(one, outside, _run(one, outside))
+
+
+async def resume(one: Try, outside: Outside, task: Task, sandbox: Sandbox, step: int) -> None:
+    """The same with a sandbox of an earlier life of this runner, whose step `step` awaits its grade."""
+    await _to_its_end(one, outside, _resume(one, outside, task, sandbox, step))
+
+
+async def _to_its_end(one: Try, outside: Outside, job: Coroutine[Any, Any, None]) -> None:
     try:
-        await _run(one, outside)
+        await job
     except (Failure, PackageError, SandboxError) as error:
         await _report(one, outside, str(error.kind), error.message)
     except Exception:
@@ -70,15 +79,18 @@ async def _clean_up(one: Try, outside: Outside) -> None:
 
 
 async def _report(one: Try, outside: Outside, kind: str, message: str) -> None:
-    if one.phase == "agent" and kind == ErrorKind.SANDBOX_GONE:
-        kind, message = await _how_it_died(one)
+    if one.sandbox is not None and one.phase in {"agent", "collect"} and kind == ErrorKind.SANDBOX_GONE:
+        kind, message = await _how_it_died(one.sandbox)
     await outside.publish(
         one, AttemptErrored(attempt=one.work.attempt, epoch=one.work.epoch, phase=one.phase, kind=kind, message=message)
     )
 
 
-async def _how_it_died(one: Try) -> tuple[str, str]:
-    facts = await one.sandbox.facts() if one.sandbox else {}
+async def _how_it_died(sandbox: Sandbox) -> tuple[str, str]:
+    try:
+        facts = await sandbox.facts()
+    except SandboxError as error:
+        return str(error.kind), error.message
     if facts.get("oom_killed"):
         return "agent_out_of_memory", "the agent used more memory than the task allows, and the sandbox died of it"
     return "agent_broke_sandbox", "the sandbox ended while the agent worked in it"
@@ -117,7 +129,6 @@ async def _steps(one: Try, outside: Outside, task: Task, values: Mapping[str, st
         if number > 0:
             await _told(one, number)
         await _step(one, outside, task, number, values)
-        one.phase = "collect"
     await asyncio.Event().wait()
 
 
@@ -126,16 +137,12 @@ async def _told(one: Try, number: int) -> None:
         pass
 
 
-async def resume(one: Try, outside: Outside, task: Task, sandbox: Sandbox, step: int) -> None:
-    """Hold a sandbox of an earlier life of this runner, whose step `step` awaits its grade."""
-    try:
-        values = await outside.values(one.held, needed=bool(one.work.literals or task.needed_variables))
-        one.sandbox, one.phase = sandbox, "collect"
-        one.grading = Grading(one.work, task, values, sandbox, outside)
-        await one.grading.open()
-        await _steps(one, outside, task, values, first=step + 1)
-    finally:
-        await _clean_up(one, outside)
+async def _resume(one: Try, outside: Outside, task: Task, sandbox: Sandbox, step: int) -> None:
+    one.sandbox, one.phase = sandbox, "collect"
+    values = await outside.values(one.held, needed=bool(one.work.literals or task.needed_variables))
+    one.grading = Grading(one.work, task, values, sandbox, outside)
+    await one.grading.open()
+    await _steps(one, outside, task, values, first=step + 1)
 
 
 async def _step(one: Try, outside: Outside, task: Task, number: int, values: Mapping[str, str]) -> None:
@@ -144,7 +151,7 @@ async def _step(one: Try, outside: Outside, task: Task, number: int, values: Map
     assert sandbox is not None  # noqa: S101 - started before its first step
     one.phase = "setup"
     begun = time.monotonic()
-    await _prepare(sandbox, task, step)
+    await prepare(sandbox, task, number)
     setup = time.monotonic() - begun
     await outside.publish(one, AgentStarted(attempt=work.attempt, epoch=work.epoch, step=number if step else None))
     one.phase = "agent"
@@ -152,13 +159,16 @@ async def _step(one: Try, outside: Outside, task: Task, number: int, values: Map
     begun = time.monotonic()
     ended = await harness.AGENTS[work.agent.harness](sandbox, _assignment(work, task, step, values))
     seconds = time.monotonic() - begun
+    one.phase = "collect"
     killed = await sandbox.quiesce(baseline) if ended.kind else 0
     parts, cut = await collect.fetch(
         sandbox, ["/logs/agent", "/logs/artifacts", *collect.declared(task, number if step else None)]
     )
+    if ended.output:
+        parts.insert(0, collect.Part("/logs/agent", file_tar("output.txt", ended.output)))
     phase = f"agent.{number}" if step else "agent"
     artifacts = await collect.store(
-        outside.objects, artifact_name(work.run, work.attempt, work.epoch, phase), parts, cut=cut
+        outside.objects, artifact_name(work.run, work.attempt, work.epoch, phase), parts, cut=cut or ended.cut
     )
     await outside.publish(
         one,
@@ -176,23 +186,10 @@ async def _step(one: Try, outside: Outside, task: Task, number: int, values: Map
     )
 
 
-async def _prepare(sandbox: Sandbox, task: Task, step: Step | None) -> None:
-    """A step's files and its setup script, then the health checks."""
-    if step is not None:
-        folder = task.path / "steps" / step.name / "workdir"
-        if folder.is_dir():
-            await sandbox.put(folder_tar(folder), sandbox.workdir)
-        if (folder / "setup.sh").is_file():
-            result = await sandbox.exec("bash setup.sh", cwd=sandbox.workdir, timeout=360)
-            if result.returncode:
-                raise Failure("setup_failed", f"setup.sh of step {step.name} exited with {result.returncode}")
-    await wait_healthy(sandbox, task.config.environment.healthcheck if step is None else step.config.healthcheck, {})
-
-
 def _assignment(work: AttemptWork, task: Task, step: Step | None, values: Mapping[str, str]) -> harness.Assignment:
-    config = step.config.agent if step and step.config.agent.timeout_sec is not None else task.config.agent
-    seconds = config.timeout_sec
-    user = (step.config.agent.user if step else None) or task.config.agent.user
+    tables = (step.config.agent, task.config.agent) if step else (task.config.agent,)
+    seconds = next((table.timeout_sec for table in tables if table.timeout_sec is not None), None)
+    user = next((table.user for table in tables if table.user is not None), None)
     return harness.Assignment(
         task=task,
         step=step,
@@ -203,12 +200,15 @@ def _assignment(work: AttemptWork, task: Task, step: Step | None, values: Mappin
 
 
 async def clean(one: Try, outside: Outside) -> None:
-    """Remove the sandboxes and say so. Never raises: what is left is swept later."""
+    """Remove the sandboxes and say so. Never raises: what is left is swept later, and said then."""
     try:
-        if one.grading is not None:
-            await one.grading.close()
-        if one.sandbox is not None:
-            await one.sandbox.stop()
+        try:
+            if one.grading is not None:
+                await one.grading.close()
+        finally:
+            if one.sandbox is not None:
+                await one.sandbox.stop()
     except Exception:
-        logger.exception("the sandbox of attempt %s may be left; the next sweep removes it", one.work.attempt)
-    await outside.cleaned(one.held)
+        logger.exception("a sandbox of attempt %s may be left; a later sweep removes it", one.work.attempt)
+    else:
+        await outside.cleaned(one.held)

@@ -21,22 +21,27 @@ class Backends:
         self._reasons: dict[str, asyncio.Task[str | None]] = {}
 
     async def choose(self, spec: SandboxSpec) -> tuple[Backend, str | None]:
-        """The back end for a task, and why it isn't the preferred one where it isn't. Raises `SandboxError`."""
-        if self._fallback is None:
-            return self.preferred, None
+        """The back end for a task, its image made, and why it isn't the preferred one where it isn't. Raises
+        `SandboxError`."""
         reason = await self._reason(spec)
-        if reason is None:
+        if reason is None or self._fallback is None:
             return self.preferred, None
         await self._fallback.prepare(spec)
         return self._fallback, f"{reason}; bubblewrap instead, which is not for untrusted agents"
 
     async def _reason(self, spec: SandboxSpec) -> str | None:
-        """Asked once for each image; a back end that said yes is asked no more."""
+        """Asked once for each image; a back end that said yes is asked no more. A build goes on for the others when
+        one who waits for it is told to stop."""
         known = self._reasons.get(spec.environment_digest)
         if known is None or (known.done() and (known.cancelled() or known.exception() or known.result())):
-            known = asyncio.create_task(fallback_reason(self.preferred, spec))
+            known = asyncio.create_task(self._ask(spec))
             self._reasons[spec.environment_digest] = known
         return await asyncio.shield(known)
+
+    async def _ask(self, spec: SandboxSpec) -> str | None:
+        if self._fallback is not None:
+            return await fallback_reason(self.preferred, spec)
+        return await self.preferred.prepare(spec)
 
     async def close(self) -> None:
         await self.preferred.close()

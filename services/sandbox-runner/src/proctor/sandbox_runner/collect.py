@@ -1,21 +1,29 @@
 """What is kept of a sandbox: its logs and the files that a task declares as artifacts."""
 
-import io
+import asyncio
 import posixpath
-import tarfile
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from proctor.contracts.events import Artifacts
 from proctor.objects import Objects
-from proctor.sandbox_runner.archive import merge
+from proctor.sandbox_runner.archive import is_file, merge
 from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
 from proctor.sandbox_runner.sandbox.protocol import Sandbox
 from proctor.tasks import Task
 from proctor.tasks.artifacts import ArtifactConfig
 
 PHASE_BYTES: Final = 256 << 20
-"""What one phase may leave in the store; larger is cut, visibly."""
+"""What one phase may leave in the store; a path that doesn't fit any more is left out, visibly."""
+
+_LEFT_OUT: Final = frozenset({ErrorKind.TRANSFER_TOO_LARGE, ErrorKind.TRANSFER_FAILED, ErrorKind.DISK_FULL})
+
+
+class Part(NamedTuple):
+    """`tar` unpacks into `folder`. It is as the sandbox gave it: hostile."""
+
+    folder: str
+    tar: bytes
 
 
 def declared(task: Task, step: int | None) -> list[str]:
@@ -27,36 +35,32 @@ def declared(task: Task, step: int | None) -> list[str]:
     return list(dict.fromkeys(sources))
 
 
-async def fetch(sandbox: Sandbox, paths: Iterable[str]) -> tuple[list[tuple[str, bytes]], bool]:
-    """(absolute path, tar) of each path that is there, and whether one was too large to take."""
-    parts: list[tuple[str, bytes]] = []
+async def fetch(sandbox: Sandbox, paths: Iterable[str], limit: int = PHASE_BYTES) -> tuple[list[Part], bool]:
+    """What is there of the paths, `limit` bytes in all, and whether some of it was too large or couldn't be read."""
+    parts: list[Part] = []
     cut = False
     for path in paths:
-        absolute = posixpath.join(sandbox.workdir, path)
+        absolute = posixpath.normpath(posixpath.join(sandbox.workdir, path))
         try:
-            parts.append((absolute, await sandbox.get(absolute, PHASE_BYTES)))
+            tar = await sandbox.get(absolute, limit)
         except FileNotFoundError:
             continue
         except SandboxError as error:
-            if error.kind is not ErrorKind.TRANSFER_TOO_LARGE:
+            if error.kind not in _LEFT_OUT:
                 raise
             cut = True
+        else:
+            limit -= len(tar)
+            folder, name = posixpath.split(absolute)
+            parts.append(Part(folder if is_file(tar, name) else absolute, tar))
     return parts, cut
 
 
-async def store(objects: Objects, name: str, parts: list[tuple[str, bytes]], *, cut: bool) -> Artifacts | None:
+async def store(objects: Objects, name: str, parts: Iterable[Part], *, cut: bool) -> Artifacts | None:
     """One object of all parts; None when there is not a single file."""
-    data, files = merge((prefix.strip("/"), part) for prefix, part in parts)
-    if not files and not cut:
+    merged = await asyncio.to_thread(merge, [(part.folder, part.tar) for part in parts])
+    cut = cut or not merged.whole
+    if not merged.files and not cut:
         return None
-    await objects.put(name, data)
-    return Artifacts(object=name, size=len(data), files=files, cut=cut)
-
-
-def target_folder(path: str, data: bytes) -> str:
-    """Where to unpack what `Sandbox.get(path)` gave: into a folder itself, beside a file of that very name."""
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        members = archive.getmembers()
-    name = posixpath.basename(path)
-    single = len(members) == 1 and members[0].isfile() and members[0].name.removeprefix("./") == name
-    return posixpath.dirname(path) or "/" if single else path
+    await objects.put(name, merged.data)
+    return Artifacts(object=name, size=len(merged.data), files=merged.files, cut=cut)

@@ -1,15 +1,21 @@
 """The sandboxes of one try, open to its grader: the agent's own, and those of separate verifiers."""
 
+import asyncio
 from collections.abc import Mapping
+from typing import Final
 
 from proctor.contracts.work import AttemptWork
 from proctor.sandbox_runner import collect
-from proctor.sandbox_runner.environment import labels_of, make_spec
+from proctor.sandbox_runner.archive import merge
+from proctor.sandbox_runner.environment import labels_of, make_spec, verifier_network
 from proctor.sandbox_runner.failure import Failure
+from proctor.sandbox_runner.health import wait_healthy
 from proctor.sandbox_runner.operations import Operations
 from proctor.sandbox_runner.outside import Outside
 from proctor.sandbox_runner.sandbox.protocol import Sandbox
 from proctor.tasks import Task, verifier_environment
+
+LEFT_OUT: Final = "the declared artifacts are more than a separate verifier can get, or can't be read"
 
 
 class Grading:
@@ -50,6 +56,7 @@ class Grading:
         spec = make_spec(
             identifier=f"{self._sandbox.id}-v{step or 0}",
             config=wanted.config,
+            network=verifier_network(self._task.config, config) or wanted.config.network_mode,
             root=self._task.path,
             folder=wanted.folder,
             work=self._work,
@@ -59,8 +66,13 @@ class Grading:
         backend, _ = await self._outside.backends.choose(spec)
         sandbox = await backend.start(spec)
         self._spawned.append(sandbox)
-        parts, _ = await collect.fetch(self._sandbox, ["/logs/artifacts", *collect.declared(self._task, step)])
-        for path, tar in parts:
-            await sandbox.put(tar, collect.target_folder(path, tar))
+        await wait_healthy(sandbox, wanted.config.healthcheck)
+        parts, cut = await collect.fetch(self._sandbox, ["/logs/artifacts", *collect.declared(self._task, step)])
+        for folder, tar in parts:
+            safe = await asyncio.to_thread(merge, [("", tar)], links=True)
+            cut = cut or not safe.whole
+            await sandbox.put(safe.data, folder)
+        if cut:
+            raise Failure("transfer_too_large", LEFT_OUT)
         await self._serve(sandbox, spawning=False)
         return sandbox.id

@@ -1,17 +1,19 @@
 """The agents that are Proctor's own. Each does its work in the sandbox and says how it ended."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from proctor.sandbox_runner.archive import folder_tar, text_tar
+from proctor.sandbox_runner.archive import file_tar, folder_tar
 from proctor.sandbox_runner.failure import Failure
 from proctor.sandbox_runner.sandbox.protocol import ExecResult, Sandbox
 from proctor.tasks import Step, Task, VariableMissing, resolve_env
 
 NOT_FOUND: Final = 127
 KILLED: Final = 137
+OUTPUT_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +33,13 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How an agent phase ended: a policy row for anything but a clean end."""
+    """How an agent phase ended: a policy row for anything but a clean end. `output` is kept with the logs;
+    `cut` says that it was longer."""
 
     kind: str | None = None
     message: str | None = None
+    output: bytes = b""
+    cut: bool = False
 
 
 Run = Callable[[Sandbox, Assignment], Awaitable[Ended]]
@@ -52,9 +57,9 @@ async def oracle(sandbox: Sandbox, assignment: Assignment) -> Ended:
         env = resolve_env(assignment.task.config.solution.env, assignment.values)
     except VariableMissing as error:
         raise Failure("variable_missing", str(error)) from error
-    await sandbox.put(folder_tar(folder), "/solution")
-    command = "chmod +x /solution/solve.sh && /solution/solve.sh > /logs/agent/oracle.txt 2>&1"
-    result = await sandbox.exec(command, env=env, user=assignment.user, timeout=assignment.seconds, max_output=0)
+    await sandbox.put(await asyncio.to_thread(folder_tar, folder), "/solution")
+    solve = "/solution/solve.sh > /logs/agent/oracle.txt 2>&1"
+    result = await sandbox.exec(solve, env=env, user=assignment.user, timeout=assignment.seconds, max_output=0)
     if result.timed_out:
         return _timeout(assignment)
     if result.returncode:
@@ -74,19 +79,26 @@ def _solution(assignment: Assignment) -> Path:
 
 
 async def command(sandbox: Sandbox, assignment: Assignment) -> Ended:
-    """Run PROCTOR_COMMAND of the agent's env, with the instruction in a file and its output in the logs."""
+    """Run PROCTOR_COMMAND of the agent's env, with the instruction in a file."""
     text = assignment.values.get("PROCTOR_COMMAND", "")
     if not text.strip():
         raise Failure("command_missing", "the command harness needs PROCTOR_COMMAND in the agent's env")
-    await sandbox.put(text_tar("instruction.md", assignment.instruction), "/logs/agent")
+    await sandbox.put(file_tar("instruction.md", assignment.instruction.encode()), "/logs/agent")
     env = {
         **assignment.values,
         "PROCTOR_TASK": assignment.task.name,
         "PROCTOR_INSTRUCTION_FILE": "/logs/agent/instruction.md",
     }
-    wrapped = 'bash -c "$PROCTOR_COMMAND" 2>&1 | tail -c 1048576 > /logs/agent/output.txt; exit "${PIPESTATUS[0]}"'
-    result = await sandbox.exec(wrapped, env=env, user=assignment.user, timeout=assignment.seconds, max_output=0)
-    return await _command_end(sandbox, assignment, result)
+    # no pipe in the sandbox: a service left running would hold it open, and a kill would take what is in it along
+    result = await sandbox.exec(
+        'exec bash -c "$PROCTOR_COMMAND" 2>&1',
+        env=env,
+        user=assignment.user,
+        timeout=assignment.seconds,
+        max_output=OUTPUT_BYTES,
+    )
+    ended = await _command_end(sandbox, assignment, result)
+    return replace(ended, output=result.stdout, cut=result.truncated)
 
 
 async def _command_end(sandbox: Sandbox, assignment: Assignment, result: ExecResult) -> Ended:

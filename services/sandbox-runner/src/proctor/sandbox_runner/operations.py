@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import shlex
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -15,6 +16,7 @@ from proctor.contracts import subjects
 from proctor.contracts.messages import Collect, Execute, PutFolders, SandboxAnswer, SandboxCall, Spawn
 from proctor.objects import Objects
 from proctor.sandbox_runner.archive import folder_tar, merge, read_files
+from proctor.sandbox_runner.collect import fetch
 from proctor.sandbox_runner.failure import Failure
 from proctor.sandbox_runner.sandbox.errors import SandboxError
 from proctor.sandbox_runner.sandbox.protocol import Sandbox
@@ -62,7 +64,7 @@ class Operations:
         try:
             call = SandboxCall.model_validate_json(message.data)
         except ValidationError as error:
-            answer = SandboxAnswer(status="error", kind="platform_error", message=f"not an operation: {error}")
+            answer = SandboxAnswer(status="error", kind="platform_error", message=_problem(error))
         else:
             answer = await self._answer(call)
         if message.reply:
@@ -113,27 +115,43 @@ class Operations:
 
     async def _put(self, put: PutFolders) -> SandboxAnswer:
         if put.clean:
-            await self._sandbox.exec(_emptied(put.clean), user="root", timeout=60, max_output=0)
+            emptied = await self._sandbox.exec(_emptied(put.clean), user="root", timeout=60, max_output=0)
+            if emptied.returncode != 0:
+                raise Failure("transfer_failed", f"{' and '.join(put.clean)} can't be emptied in the sandbox")
         root = self._task.path
         folders = [root / name for name in put.folders if (root / name).resolve().is_relative_to(root)]
-        await self._sandbox.put(folder_tar(*(folder for folder in folders if folder.is_dir())), put.target)
+        tar = await asyncio.to_thread(folder_tar, *(folder for folder in folders if folder.is_dir()))
+        await self._sandbox.put(tar, put.target)
         return SandboxAnswer(status="done")
 
     async def _collect(self, collect: Collect) -> SandboxAnswer:
-        try:
-            found = await self._sandbox.get(collect.path, COLLECT_BYTES)
-        except FileNotFoundError:
-            return SandboxAnswer(status="done")
-        data, files = merge([(collect.path.strip("/"), found)])
-        inline = read_files(found, collect.inline, INLINE_BYTES)
-        if files:
-            await self._objects.put(collect.object, data)
+        parts, cut = await fetch(self._sandbox, [collect.path], COLLECT_BYTES)
+        if cut:  # what the verifier's log takes, its reward must not lose
+            named, _ = await fetch(self._sandbox, [f"{collect.path}/{name}" for name in collect.inline], COLLECT_BYTES)
+            parts += named
+        merged = await asyncio.to_thread(merge, [(part.folder, part.tar) for part in parts])
+        root = collect.path.strip("/")
+        inline = read_files(merged.data, {f"{root}/{name}" for name in collect.inline}, INLINE_BYTES)
+        if merged.files:
+            await self._objects.put(collect.object, merged.data)
         return SandboxAnswer(
-            status="done", files=inline, object=collect.object if files else None, size=len(data), count=files
+            status="done",
+            files={name.removeprefix(f"{root}/"): content for name, content in inline.items()},
+            object=collect.object if merged.files else None,
+            size=len(merged.data),
+            count=merged.files,
+            cut=cut or not merged.whole,
         )
 
 
 def _emptied(paths: tuple[str, ...]) -> str:
     """A link planted in place of a folder is removed, not followed."""
-    quoted = " ".join(f"'{path}'" for path in paths if "'" not in path)
-    return f"rm -rf -- {quoted} && mkdir -p -m 777 -- {quoted} && chmod 777 -- {quoted}"
+    folders = shlex.join(paths)
+    return f"rm -rf -- {folders} && mkdir -p -m 777 -- {folders} && chmod 777 -- {folders}"
+
+
+def _problem(error: ValidationError) -> str:
+    """Without the input, which may hold a secret."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"not an operation: {place}: {first['msg']}"

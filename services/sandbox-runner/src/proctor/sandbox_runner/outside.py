@@ -50,14 +50,15 @@ class Outside:
         """Append a fact of an epoch that isn't over. A repeat after a lost ack is one event, by its message id."""
         return None if one.over else await self._append(one.held, event)
 
-    async def cleaned(self, held: Held) -> None:
+    async def cleaned(self, held: Held, journal: Journal | None = None) -> None:
+        """Say it, and strike it from the journal (by default this runner's own) once it is said."""
         identifier = sandbox_id(held.run, held.attempt, held.epoch)
         try:
             await self._append(held, AttemptCleaned(attempt=held.attempt, epoch=held.epoch, sandbox=identifier))
         except Unavailable as error:
             logger.warning("that %s is cleaned stays unsaid until the next start: %s", identifier, error)
         else:
-            self.journal.remove(held)
+            (journal or self.journal).remove(held)
 
     async def _append(self, held: Held, event: RunEvent) -> int:
         step = getattr(event, "step", None)

@@ -57,7 +57,7 @@ class Runner:
         return one
 
     async def start(self, one: Try) -> None:
-        """Run a claimed try if the scheduler grants its lease; otherwise drop it without a word."""
+        """Run a claimed try if the scheduler grants its lease; otherwise there is nothing to clean, which is said."""
         request = LeaseRequest(
             held=one.held,
             kind="attempt",
@@ -68,7 +68,7 @@ class Runner:
         answer = await ask_lease(self._outside.connection, request)
         if not answer.granted or one.over:
             logger.info("attempt %s epoch %d is not ours: %s", one.work.attempt, one.work.epoch, answer.reason)
-            self._outside.journal.remove(one.held)
+            await self._outside.cleaned(one.held)
             await self._forget(one)
             return
         self.take_up(one, attempt.run(one, self._outside))
@@ -91,9 +91,9 @@ class Runner:
             self._place_free.notify_all()
 
     async def place(self) -> None:
-        """Wait until one more try fits."""
+        """Wait until one more try fits, for ever once it drains."""
         async with self._place_free:
-            await self._place_free.wait_for(lambda: len(self._tries) < self.capacity)
+            await self._place_free.wait_for(lambda: len(self._tries) < self.capacity and not self.draining)
 
     # orders
 

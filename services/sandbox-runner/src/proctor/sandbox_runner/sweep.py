@@ -22,8 +22,10 @@ from proctor.sandbox_runner.backends import forget_processes
 from proctor.sandbox_runner.journal import Journal
 from proctor.sandbox_runner.outside import Outside
 from proctor.sandbox_runner.runner import Key, Runner, key_of
+from proctor.sandbox_runner.sandbox.errors import SandboxError
 from proctor.sandbox_runner.sandbox.protocol import Backend
 from proctor.service.identity import free_folder
+from proctor.service.packages import PackageError
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +36,7 @@ _AWAITING: Final = frozenset({AttemptStatus.AWAITING_GRADE, AttemptStatus.GRADE_
 async def take_over(runner: Runner, outside: Outside) -> None:
     """Before the first claim: adopt what awaits its grade, remove the rest of what this runner had."""
     backend = outside.backends.preferred
-    ours = [_held(labels) for labels in await backend.found() if labels.get("proctor.runner") == outside.worker]
+    ours = [held for labels, held in await _found(backend) if labels.get("proctor.runner") == outside.worker]
     adopted: set[Key] = set()
     for held in ours:
         if key_of(held) not in adopted and await _adopt(runner, outside, backend, held):
@@ -52,10 +54,14 @@ async def _adopt(runner: Runner, outside: Outside, backend: Backend, held: Held)
     mine = current.epoch == held.epoch and current.worker == outside.worker and current.status in _AWAITING
     if work is None or not mine:
         return False
-    sandbox = await backend.adopt(sandbox_id(held.run, held.attempt, held.epoch))
+    try:
+        task = await outside.packages.load(work.task)
+        sandbox = await backend.adopt(sandbox_id(held.run, held.attempt, held.epoch))
+    except (PackageError, SandboxError) as error:
+        logger.warning("the sandbox of attempt %s can't be adopted: %s", held.attempt, error)
+        return False
     if sandbox is None:
         return False
-    task = await outside.packages.load(work.task)
     logger.info("adopted the sandbox of attempt %s, which awaits its grade", held.attempt)
     one = Try(work, held)
     runner.take_up(one, attempt.resume(one, outside, task, sandbox, current.step))
@@ -79,8 +85,7 @@ async def keep_swept(outside: Outside, home: Path) -> None:
     while True:
         await asyncio.sleep(SWEEP_SECONDS)
         try:
-            found = [_held(labels) for labels in await backend.found()]
-            over = await _over(outside, found)
+            over = await _over(outside, [held for _, held in await _found(backend)])
             await _remove(outside, backend, over)
             await _speak_for_the_dead(outside, home)
         except Exception:
@@ -91,16 +96,17 @@ async def _speak_for_the_dead(outside: Outside, home: Path) -> None:
     """A runner of this home whose lock is free has ended, and its bubblewrap sandboxes with it. Containers it left
     are found on the engine."""
     for folder in sorted((home / "runner").iterdir()):
+        journal = Journal(folder / "held")
+        if not journal.entries():
+            continue
         with free_folder(folder) as free:
             if not free:
                 continue
             await forget_processes(folder)
-            containers = {key_of(_held(labels)) for labels in await outside.backends.preferred.found()}
-            journal = Journal(folder / "held")
+            containers = {key_of(held) for _, held in await _found(outside.backends.preferred)}
             for held in journal.entries():
                 if key_of(held) not in containers:
-                    await outside.cleaned(held)
-                    journal.remove(held)
+                    await outside.cleaned(held, journal)
 
 
 async def _over(outside: Outside, found: Iterable[Held]) -> tuple[Held, ...]:
@@ -124,6 +130,11 @@ async def _remove(outside: Outside, backend: Backend, over: Iterable[Held]) -> N
         if removed:
             logger.info("swept %s", ", ".join(removed))
             await outside.cleaned(held)
+
+
+async def _found(backend: Backend) -> list[tuple[Mapping[str, str], Held]]:
+    """What is labelled as an attempt's. A container that a person started from our image has our image's labels."""
+    return [(labels, _held(labels)) for labels in await backend.found() if "proctor.attempt" in labels]
 
 
 def _held(labels: Mapping[str, str]) -> Held:

@@ -22,7 +22,7 @@ from proctor.eventlog import EventLog, Leadership
 from proctor.objects import Objects
 from proctor.scheduler import orders
 from proctor.scheduler.engine import Engine
-from proctor.service.broker import answers, connection_of, make_broker
+from proctor.service.broker import answers, connection_of, open_broker
 from proctor.service.process import report_health, run_until
 from proctor.service.settings import Settings
 
@@ -33,8 +33,7 @@ LEASE_WAIT_SECONDS = 5.0
 
 async def serve(settings: Settings, stop: asyncio.Event) -> None:
     """Stand by until this process leads, then schedule until it is stopped or no longer leads."""
-    broker = make_broker(settings.nats_url, "scheduler")
-    await broker.connect()
+    broker = await open_broker(settings.nats_url, "scheduler", stop)
     connection = connection_of(broker)
     leadership = Leadership(connection, "scheduler", f"{settings.host}-{os.getpid()}-{short_id()}")
     try:

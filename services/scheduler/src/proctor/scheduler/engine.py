@@ -132,14 +132,15 @@ class Engine:
             track.changed |= keys
 
     async def _plan(self, track: Track, submitted: RunSubmitted) -> None:
+        decided_at = track.state.scheduler_sequence
         try:
             lock = make_lock(submitted, await self._manifest(submitted))
         except PlanError as error:
-            await self._append(track, [RunFailed(kind="planning_failed", message=str(error))])
+            await self._append(track, [RunFailed(kind="planning_failed", message=str(error))], decided_at)
             return
         name = await self._objects.put_once("lock", to_json(lock.model_dump(mode="json")))
         track.lock = lock
-        await self._append(track, [planned(lock, name)])
+        await self._append(track, [planned(lock, name)], decided_at)
 
     async def _manifest(self, submitted: RunSubmitted) -> Manifest:
         """Raises `PlanError` when it is gone or isn't one."""
@@ -160,9 +161,11 @@ class Engine:
         except ObjectMissing:
             logger.error("the lock of run %s is gone from the object store", track.state.run)  # noqa: TRY400
 
-    async def _append(self, track: Track, events: list[RunEvent]) -> bool:
-        """In order, each guarded by the one before. False when another scheduler was quicker or the bus is away."""
-        state, expected = track.state, track.state.scheduler_sequence
+    async def _append(self, track: Track, events: list[RunEvent], decided_at: int | None = None) -> bool:
+        """In order, each guarded by the one before. False when another scheduler was quicker or the bus is away.
+        `decided_at`: the guard's sequence at the decision, for one that took its time; the fold went on meanwhile."""
+        state = track.state
+        expected = state.scheduler_sequence if decided_at is None else decided_at
         for event in events:
             suffix = event.pool if isinstance(event, AttemptDispatched | GradeDispatched) else None
             try:
@@ -193,7 +196,7 @@ class Engine:
         free = self._free(react.DEFAULT_POOL)
         for track in allocate.share(list(self.tracks.values()), free, now):
             key = track.next_attempt(now)
-            if key is not None and track.lock is not None:
+            if key is not None and track.lock is not None and track.slots() > 0:
                 await self._append(track, [react.dispatch(track.state, track.lock, key)])
                 free -= 1
         if free <= 0:

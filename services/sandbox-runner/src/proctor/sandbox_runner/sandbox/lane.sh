@@ -75,8 +75,9 @@ drain() { # file, KiB: keeps the first KiB, reads and drops the rest
   exec tee "$1" >/dev/null 2>&1 9>&-
 }
 
-settled() { # pid of a drain: it ended, or sleeps because its pipe is empty
+settled() { # pid of a drain, if there is one: it ended, or sleeps because its pipe is empty
   local text
+  [[ $1 ]] || return 0
   { IFS= read -r -N 1024 text <"/proc/$1/stat"; } 2>/dev/null
   [[ ! $text || ${text##*) } == [SZXT]* ]]
 }

@@ -105,7 +105,7 @@ class LanedSandbox:
         seconds: float,
         max_output: int = MAX_OUTPUT,
     ) -> ExecResult:
-        """Evaluate bash of ours as root in "/", `stdin` base64-encoded in the file `$stdin`. It must bound its output."""
+        """Evaluate bash as root in "/", `stdin` base64-encoded in the file `$stdin`. It bounds its own output."""
         number = next(self._numbers)
         files = {} if stdin is None else {f"{number}.in": base64.b64encode(stdin)}
         code = f'stdin="$dir/{number}.in"\n{wire.enter("/", {})}{code}'

@@ -3,6 +3,7 @@
 import gzip
 import io
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from proctor.sandbox_runner.archive import file_tar, folder_tar, is_file, merge, read_files
 
 
-def make_tar(*members: tuple[str, bytes | None, dict[str, object]]) -> bytes:
+def make_tar(*members: tuple[str, bytes | None, Mapping[str, object]]) -> bytes:
     """(name, content, attributes of its header)."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
@@ -45,7 +46,7 @@ def sparse_tar(size: int) -> bytes:
 
 
 SYM, HARD = {"type": tarfile.SYMTYPE}, {"type": tarfile.LNKTYPE}
-HOSTILE = {
+HOSTILE: dict[str, tuple[tuple[str, bytes | None, Mapping[str, object]], list[str]]] = {
     "symbolic link": (("a", None, SYM | {"linkname": "/etc/passwd"}), []),
     "hard link": (("a", None, HARD | {"linkname": "/etc/passwd"}), []),
     "hard link to itself": (("a", None, HARD | {"linkname": "a"}), []),

@@ -5,10 +5,12 @@ import tarfile
 import uuid
 from collections.abc import Callable
 
+import pytest
 from nats.aio.client import Client
 
 from proctor.objects import Objects
-from proctor.sandbox_runner.collect import declared, fetch, store
+from proctor.objects.tars import list_members
+from proctor.sandbox_runner.collect import Part, declared, fetch, fetch_phase, store
 from proctor.sandbox_runner.sandbox.protocol import Sandbox
 from proctor.tasks import Task
 
@@ -65,9 +67,31 @@ async def test_the_limit_is_for_all_paths_together(bus: Client, box: Sandbox) ->
     assert (sorted(files), cut) == (["app/report.txt", "app/z1", "app/z2"], True)
 
 
+@pytest.mark.parametrize(("size", "folders"), [(10, ["/logs"]), (5 << 20, ["/logs/agent", "/logs/artifacts"])])
+async def test_logs_come_at_once_or_apart(bus: Client, box: Sandbox, size: int, folders: list[str]) -> None:
+    await box.exec(f"truncate -s {size} /logs/agent/log; echo d >/logs/artifacts/d; echo r >report.txt", timeout=9)
+    parts, cut = await fetch_phase(box, ["report.txt", "/logs/artifacts/d"])
+    assert ([part.folder for part in parts], cut) == ([*folders, "/app", "/logs/artifacts"], False)
+    assert await stored_files(bus, parts) == ["app/report.txt", "logs/agent/log", "logs/artifacts/d"]
+
+
+async def test_logs_too_large_leave_the_rest(bus: Client, box: Sandbox) -> None:
+    await box.exec("truncate -s 6M /logs/agent/log; echo d >/logs/artifacts/d", timeout=9)
+    parts, cut = await fetch_phase(box, [], limit=5 << 20)
+    assert (await stored_files(bus, parts), cut) == (["logs/artifacts/d"], True)
+
+
+async def stored_files(bus: Client, parts: list[Part]) -> list[str]:
+    objects, name = Objects(bus), f"test/{uuid.uuid4().hex}"
+    await store(objects, name, parts, cut=False)
+    return [member.path for member in list_members(await objects.get(name))]
+
+
 async def test_a_sandbox_that_lies_about_its_tars(bus: Client, box: Sandbox) -> None:
     """The agent was root, and put its own tar in place."""
-    await box.exec("printf '#!/bin/bash\\necho nonsense\\n' >/usr/bin/tar.new; mv /usr/bin/tar.new /usr/bin/tar", timeout=9)
+    await box.exec(
+        "printf '#!/bin/bash\\necho nonsense\\n' >/usr/bin/tar.new; mv /usr/bin/tar.new /usr/bin/tar", timeout=9
+    )
     await box.exec("chmod +x /usr/bin/tar", timeout=9)
     parts, cut = await fetch(box, ["report.txt", "/logs/artifacts"])
     stored = await store(Objects(bus), f"test/{uuid.uuid4().hex}", parts, cut=cut)

@@ -14,7 +14,7 @@ from proctor.tasks import Task
 type LoadTask = Callable[..., Task]
 
 
-def assignment(task: Task, seconds: float | None = 20, step: int | None = None, **values: str) -> Assignment:
+def assignment(task: Task, seconds: float = 20, step: int | None = None, **values: Any) -> Assignment:
     return Assignment(task, task.steps[step] if step is not None else None, values, seconds, None)
 
 
@@ -105,7 +105,7 @@ async def test_how_a_command_ends(box: Sandbox, a_task: LoadTask, command: str) 
 async def test_a_command_gets_the_task_and_its_environment(box: Sandbox, a_task: LoadTask) -> None:
     task = a_task()
     command = 'cat "$PROCTOR_INSTRUCTION_FILE"; echo "$PROCTOR_TASK $QUOTED"; pwd'
-    values = {"PROCTOR_COMMAND": command, "QUOTED": "it's \"so\" $HOME `x`\n!"}
+    values: dict[str, Any] = {"PROCTOR_COMMAND": command, "QUOTED": 'it\'s "so" $HOME `x`\n!'}
     ended = await AGENTS["command"](box, assignment(task, **values))
     assert ended.output.decode() == f"Make the file done.\n{task.name} {values['QUOTED']}\n/app\n"
 

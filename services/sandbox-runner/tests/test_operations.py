@@ -3,8 +3,7 @@
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import nats.errors
 import pytest
@@ -18,7 +17,7 @@ from proctor.sandbox_runner.operations import Operations
 from proctor.sandbox_runner.sandbox.protocol import Sandbox
 from proctor.tasks import Task
 
-type Call = Callable[..., Any]
+type Call = Callable[..., Awaitable[SandboxAnswer]]
 
 TESTS = PutFolders(id="put", folders=("tests",), target="/tests", clean=("/tests", "/logs/verifier"))
 
@@ -51,8 +50,7 @@ def collecting(*inline: str) -> Collect:
 
 async def test_exec_runs_once_however_often_it_is_asked_for(call: Call, box: Sandbox) -> None:
     once = Execute(id="a", command="echo >>/app/runs; exit 7", timeout=9)
-    answers = await asyncio.gather(call(once), call(once), call(once))
-    answers.append(await call(once))
+    answers = [*await asyncio.gather(call(once), call(once), call(once)), await call(once)]
     assert {answer.model_dump_json() for answer in answers} == {answers[0].model_dump_json()}
     assert (answers[0].status, answers[0].returncode) == ("done", 7)
     await call(once.model_copy(update={"id": "b"}))
@@ -70,9 +68,7 @@ async def test_a_long_exec_answers_running_until_it_is_done(call: Call) -> None:
 
 
 async def test_exec_has_its_own_environment_folder_and_limit(call: Call, box: Sandbox) -> None:
-    answer = await call(
-        Execute(id="a", command='echo "$PWD $A" >/app/said', env={"A": "it's"}, cwd="/tmp", timeout=9)
-    )
+    answer = await call(Execute(id="a", command='echo "$PWD $A" >/app/said', env={"A": "it's"}, cwd="/tmp", timeout=9))
     assert (answer.returncode, await box.read("/app/said", 100)) == (0, b"/tmp it's\n")
     answer = await call(Execute(id="b", command="sleep 1000", timeout=0.2))
     assert (answer.status, answer.timed_out, answer.returncode) == ("done", True, None)
@@ -131,7 +127,7 @@ async def test_collect_stores_all_and_answers_the_small(call: Call, box: Sandbox
     answer = await call(request)
     assert (answer.status, answer.count, answer.cut) == ("done", 3, False)
     assert answer.files == {"reward.txt": b"0.5\n"}
-    data = await Objects(bus).get(answer.object)
+    data = await Objects(bus).get(str(answer.object))
     assert (answer.object, answer.size) == (request.object, len(data))
     assert [tuple(member) for member in list_members(data)] == [
         ("logs/verifier/d/x", 1),
@@ -146,7 +142,7 @@ async def test_collect_keeps_the_reward_of_a_verifier_that_wrote_too_much(
     await box.exec("cd /logs/verifier; echo 1 >reward.txt; truncate -s 65M log", timeout=9)
     answer = await call(collecting("reward.txt", "reward.json"))
     assert (answer.status, answer.cut, answer.files) == ("done", True, {"reward.txt": b"1\n"})
-    assert [tuple(member) for member in list_members(await Objects(bus).get(answer.object))] == [
+    assert [tuple(member) for member in list_members(await Objects(bus).get(str(answer.object)))] == [
         ("logs/verifier/reward.txt", 2)
     ]
 
@@ -161,7 +157,9 @@ async def test_collect_of_nothing_is_no_object(call: Call, box: Sandbox, before:
 # the rest
 
 
-async def test_what_is_no_operation_is_said_without_its_values(bus: Client, box: Sandbox, operations: Operations) -> None:
+async def test_what_is_no_operation_is_said_without_its_values(
+    bus: Client, box: Sandbox, operations: Operations
+) -> None:
     payload = b'{"request": {"op": "exec", "id": "a", "command": "x", "env": {"KEY": ["s3cret"]}}}'
     for body, named in ((payload, "env"), (b'{"request": {"op": "melt", "id": "a"}}', "op"), (b"s3cret", "JSON")):
         reply = await bus.request(subjects.sandbox(box.id, "exec"), body, timeout=5)
@@ -177,7 +175,7 @@ async def test_a_verifiers_sandbox_has_no_other(call: Call) -> None:
 
 
 async def test_gone_after_close(call: Call, operations: Operations, box: Sandbox) -> None:
-    waiting = asyncio.create_task(call(Execute(id="a", command="touch /app/begun; sleep 1000", timeout=None)))
+    waiting = asyncio.ensure_future(call(Execute(id="a", command="touch /app/begun; sleep 1000", timeout=None)))
     while await box.read("/app/begun", 1) is None:
         await asyncio.sleep(0.01)
     await operations.close()

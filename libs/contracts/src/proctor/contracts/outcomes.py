@@ -90,7 +90,8 @@ POLICY: Final[dict[str, Policy]] = {
 }
 
 MAX_REDISPATCHES: Final = 3
-"""Lost leases (and, for each, lost graders) an attempt survives whatever `max_retries` says; a drained runner doesn't count."""
+"""Lost leases an attempt survives whatever `max_retries` says, and lost graders in one epoch; drained ones don't
+count."""
 
 
 def policy(kind: str) -> Policy:

@@ -54,7 +54,14 @@ def _delay(msg: StreamMessage[Any]) -> float:
 
 
 def make_broker(url: str, name: str) -> NatsBroker:
-    """Reconnects for ever. Acknowledges only what was handled."""
+    """Reconnects for ever, and says so. Acknowledges only what was handled."""
+
+    async def on_disconnected() -> None:
+        logger.warning("bus: disconnected, reconnecting")
+
+    async def on_reconnected() -> None:
+        logger.warning("bus: connected again")
+
     return NatsBroker(
         url,
         name=name,
@@ -63,6 +70,8 @@ def make_broker(url: str, name: str) -> NatsBroker:
         ping_interval=5,
         max_outstanding_pings=2,
         pending_size=64 * 1024 * 1024,
+        disconnected_cb=on_disconnected,
+        reconnected_cb=on_reconnected,
         ack_policy=AckPolicy.NACK_ON_ERROR,
         middlewares=[Redeliver],
         logger=None,

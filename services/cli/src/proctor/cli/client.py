@@ -14,10 +14,11 @@ from proctor.cli.failure import Failure
 
 _TIMEOUT: Final = httpx.Timeout(30, connect=5)
 _UPLOAD_TIMEOUT: Final = httpx.Timeout(600, connect=5)
+_AWAY: Final = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT})
 
 
 class Unreachable(Failure):
-    """Nothing answers, for now: a caller that follows something may try again."""
+    """Nothing answers, or only that a part of the platform is away: a caller that follows something may try again."""
 
 
 class Refused(Failure):
@@ -108,12 +109,20 @@ def _refusal(response: httpx.Response) -> Failure:
     else:
         hint = f" (incident {problem['incident']})" if problem.get("incident") else ""
     message = problem.get("detail") or problem.get("error") or f"HTTP {response.status_code} {response.reason_phrase}"
-    details = [_issue(issue) for issue in parts(problem, "issues")]
+    if response.status_code in _AWAY:
+        return Unreachable(message)
+    details = tuple(_issue(issue) for issue in parts(problem, "issues"))
     if len(details) == 1 and details[0].startswith(message):
-        message, details = details[0], []
-    return Refused(response.status_code, f"{message}{hint}", tuple(details))
+        message, details = details[0], ()
+    elif details and message.startswith(_place(parts(problem, "issues")[0])):
+        message = f"{len(details)} problems"
+    return Refused(response.status_code, f"{message}{hint}", details)
 
 
 def _issue(issue: Json) -> str:
     correction = f" (did you mean {issue['correction']}?)" if issue.get("correction") else ""
-    return f"{issue['key']}: {issue['message']}{correction}" if issue.get("key") else f"{issue['message']}{correction}"
+    return f"{_place(issue)}{correction}"
+
+
+def _place(issue: Json) -> str:
+    return f"{issue['key']}: {issue['message']}" if issue.get("key") else str(issue["message"])

@@ -5,26 +5,53 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from proctor.cli.client import Client, Unreachable, segment
-from proctor.cli.documents import Json, parts
+from proctor.cli.documents import ENDED, Json, parts
 from proctor.cli.failure import Failure
+from proctor.cli.output import notice
 
 POLL_SECONDS: Final = 0.3
-PATIENCE_SECONDS: Final = 60.0
+PATIENCE_SECONDS: Final = 300.0
 SETTLE_SECONDS: Final = 5.0
-ENDED: Final = frozenset({"finished", "failed", "stopped"})
 
 
-def poll(ask: Callable[[], Json], done: Callable[[Json], bool], show: Callable[[Json], Any], limit: float) -> Json:
-    """Ask until `done`; the last answer. Raises Failure when `limit` seconds pass, or nothing answers for a minute."""
-    began = answered = time.monotonic()
-    while True:
+class Patience:
+    """Bears with a platform that is away for some minutes, as in a restart, and says so: once when it goes, once when
+    it is back. `say` is told a line."""
+
+    def __init__(self, say: Callable[[str], Any] = notice) -> None:
+        self._say = say
+        self._since: float | None = None
+
+    def ask[T](self, question: Callable[[], T]) -> T | None:
+        """None while nothing answers. Raises Unreachable when that goes on for too long."""
         try:
-            answer = ask()
-        except Unreachable:
-            if time.monotonic() - answered > PATIENCE_SECONDS:
+            answer = question()
+        except Unreachable as error:
+            if self._since is None:
+                self._since = time.monotonic()
+                self._say(f"the platform is away ({error.message}); waiting for it")
+            elif time.monotonic() - self._since > PATIENCE_SECONDS:
                 raise
-        else:
-            answered = time.monotonic()
+            return None
+        if self._since is not None:
+            self._since = None
+            self._say("the platform is back")
+        return answer
+
+
+def poll(
+    ask: Callable[[], Json],
+    done: Callable[[Json], bool],
+    show: Callable[[Json], Any],
+    limit: float,
+    say: Callable[[str], Any] = notice,
+) -> Json:
+    """Ask until `done`; the last answer. Raises Failure when `limit` seconds pass, or nothing answers for long."""
+    began = time.monotonic()
+    patience = Patience(say)
+    while True:
+        answer = patience.ask(ask)
+        if answer is not None:
             show(answer)
             if done(answer):
                 return answer
@@ -33,8 +60,16 @@ def poll(ask: Callable[[], Json], done: Callable[[Json], bool], show: Callable[[
         time.sleep(POLL_SECONDS)
 
 
-def follow_run(client: Client, run: str, show: Callable[[Json], Any], limit: float = float("inf")) -> Json:
-    return poll(lambda: client.get(f"runs/{segment(run)}"), lambda answer: answer["status"] in ENDED, show, limit)
+def follow_run(
+    client: Client,
+    run: str,
+    show: Callable[[Json], Any],
+    limit: float = float("inf"),
+    say: Callable[[str], Any] = notice,
+) -> Json:
+    """Until it has ended."""
+    path = f"runs/{segment(run)}"
+    return poll(lambda: client.get(path), lambda answer: answer["status"] in ENDED, show, limit, say)
 
 
 def settle_run(client: Client, run: str) -> Json:

@@ -7,6 +7,7 @@ import sys
 from typing import Annotated, Final
 
 import typer
+from typer.exceptions import TyperException
 
 from proctor.cli.commands import benchmark, run
 from proctor.cli.commands.demo import demo
@@ -17,6 +18,7 @@ from proctor.cli.commands.runner import runner
 from proctor.cli.commands.up import up
 from proctor.cli.failure import Failure
 from proctor.cli.output import notice
+from proctor.cli.usage import plain
 
 _DEBUG: Final = "PROCTOR_DEBUG"
 
@@ -58,11 +60,24 @@ def main() -> None:
     """One line for every error; its traceback with `--debug`."""
     logging.getLogger().addHandler(logging.NullHandler())
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except TyperException as error:
+        sys.exit(_explain(error))
+    except typer.Abort:
+        sys.exit(130)
     except Exception as error:
         if os.environ.get(_DEBUG):
             raise
         sys.exit(_report(error))
+
+
+def _explain(error: TyperException) -> int:
+    context = getattr(error, "ctx", None)
+    path = getattr(context, "command_path", "proctor")
+    if type(error).__name__ == "NoArgsIsHelpError":  # its help is printed already
+        return error.exit_code
+    notice(f"proctor: {plain(error.format_message())} (`{path} --help` shows what it takes)")
+    return error.exit_code
 
 
 def _report(error: Exception) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 console: Final = Console(highlight=False)
 errors: Final = Console(stderr=True, highlight=False)
@@ -16,12 +16,17 @@ HomeOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the API's JSON.")]
 PortOption = Annotated[
-    int, typer.Option("--port", envvar="PROCTOR_PORT", min=1, max=65535, help="Port of the web interface and the API.")
+    int, typer.Option("--port", envvar="PROCTOR_PORT", min=1, max=65535, help="Port of the HTTP API.")
 ]
 
 
 def print_json(document: Any) -> None:  # noqa: ANN401 - any JSON value
     typer.echo(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def show(table: RenderableType) -> None:
+    """Whole, also where there is no terminal whose width would matter."""
+    console.print(table, crop=False)
 
 
 def say(text: str) -> None:

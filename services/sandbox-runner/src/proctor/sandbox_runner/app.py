@@ -41,6 +41,7 @@ async def serve(settings: RunnerSettings, stop: asyncio.Event) -> None:
         await hear_orders(connection, identity.worker, runner.ordered)
         await beats.once()
         _subscribe(broker, runner, settings.runner_pool)
+        logger.info("connected to the bus as %s, room for %d attempts", identity.worker, runner.capacity)
         await run_until(
             stop,
             _take_work(broker, runner),

@@ -161,9 +161,7 @@ async def _step(one: Try, outside: Outside, task: Task, number: int, values: Map
     seconds = time.monotonic() - begun
     one.phase = "collect"
     killed = await sandbox.quiesce(baseline) if ended.kind else 0
-    parts, cut = await collect.fetch(
-        sandbox, ["/logs/agent", "/logs/artifacts", *collect.declared(task, number if step else None)]
-    )
+    parts, cut = await collect.fetch_phase(sandbox, collect.declared(task, number if step else None))
     if ended.output:
         parts.insert(0, collect.Part("/logs/agent", file_tar("output.txt", ended.output)))
     phase = f"agent.{number}" if step else "agent"

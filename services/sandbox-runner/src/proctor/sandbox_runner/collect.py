@@ -16,6 +16,8 @@ from proctor.tasks.artifacts import ArtifactConfig
 PHASE_BYTES: Final = 256 << 20
 """What one phase may leave in the store; a path that doesn't fit any more is left out, visibly."""
 
+LOGS: Final = ("/logs/agent", "/logs/artifacts")
+_AT_ONCE_BYTES: Final = 4 << 20
 _LEFT_OUT: Final = frozenset({ErrorKind.TRANSFER_TOO_LARGE, ErrorKind.TRANSFER_FAILED, ErrorKind.DISK_FULL})
 
 
@@ -54,6 +56,15 @@ async def fetch(sandbox: Sandbox, paths: Iterable[str], limit: int = PHASE_BYTES
             folder, name = posixpath.split(absolute)
             parts.append(Part(folder if is_file(tar, name) else absolute, tar))
     return parts, cut
+
+
+async def fetch_phase(sandbox: Sandbox, declared: Iterable[str], limit: int = PHASE_BYTES) -> tuple[list[Part], bool]:
+    """What an agent phase leaves: its logs and the declared paths. Logs are mostly small enough to come at once."""
+    logs, large = await fetch(sandbox, ["/logs"], _AT_ONCE_BYTES)
+    if large:
+        return await fetch(sandbox, [*LOGS, *declared], limit)
+    parts, cut = await fetch(sandbox, declared, limit - sum(len(part.tar) for part in logs))
+    return logs + parts, cut
 
 
 async def store(objects: Objects, name: str, parts: Iterable[Part], *, cut: bool) -> Artifacts | None:

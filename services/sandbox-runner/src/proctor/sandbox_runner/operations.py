@@ -47,12 +47,13 @@ class Operations:
         self._subscription = await self._connection.subscribe(subjects.sandbox(self._sandbox.id, "*"), cb=self._receive)
 
     async def close(self) -> None:
-        """Cancel what runs, and tell those who ask again that the sandbox is gone."""
+        """Cancel what runs, and tell those who wait that the sandbox is gone; once more is no error."""
         for task in self._running.values():
             task.cancel()
         await asyncio.gather(*self._running.values(), return_exceptions=True)
-        if self._subscription is not None and not self._connection.is_closed:
-            await self._subscription.unsubscribe()
+        subscription, self._subscription = self._subscription, None
+        if subscription is not None and not self._connection.is_closed:
+            await subscription.unsubscribe()
 
     async def _receive(self, message: Msg) -> None:
         # a long wait must not hold up the next message

@@ -79,9 +79,12 @@ class Runner:
         task.add_done_callback(_log_failure)
 
     async def _run(self, one: Try, job: Coroutine[Any, Any, None]) -> None:
+        what = f"{one.work.task.name} for {one.work.agent.harness} in {one.work.run_name}, attempt {one.work.attempt}"
+        logger.info("took %s", what)
         try:
             await job
         finally:
+            logger.info("done with %s", what)
             await self._forget(one)
 
     async def _forget(self, one: Try) -> None:

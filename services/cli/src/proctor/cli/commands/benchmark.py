@@ -1,20 +1,29 @@
 """`proctor benchmark`: add, look at, read again, remove."""
 
+from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from proctor.cli.access import find_access
 from proctor.cli.benchmarks import find_benchmark
-from proctor.cli.client import Client, segment
+from proctor.cli.client import Client, Refused, segment
 from proctor.cli.display.table import make_table
-from proctor.cli.documents import Json, parts
+from proctor.cli.documents import Json, named, parts
+from proctor.cli.failure import Failure
 from proctor.cli.follow import follow_sync
-from proctor.cli.output import HomeOption, JsonOption, console, errors, notice, print_json, say
+from proctor.cli.output import HomeOption, JsonOption, errors, notice, print_json, say, show
+from proctor.cli.pasteable import pasteable
+
+if TYPE_CHECKING:
+    from proctor.tasks import Dataset
 
 app = typer.Typer(no_args_is_help=True, help="Add benchmarks and look at them.")
+
+MOST_NAMES: Final = 10
 
 BenchmarkArgument = Annotated[str, typer.Argument(help="Key, name or id of a benchmark.")]
 PathArgument = Annotated[
@@ -38,6 +47,7 @@ def add(  # noqa: PLR0917 - typer calls it by name
     from proctor.cli.packing import pack  # noqa: PLC0415 - slow, for two commands alone
 
     dataset, archive = pack(path)
+    _tell_skipped(path, dataset)
     body = {
         "key": key or dataset.name,
         "name": name or dataset.name,
@@ -47,7 +57,7 @@ def add(  # noqa: PLR0917 - typer calls it by name
     }
     with Client(find_access(home)) as client:
         source = _upload(client, path, archive)
-        added = client.post("benchmarks", {**_present(body), "source": source})
+        added = _added(client, {**_present(body), "source": source}, path, home)
         _finish(client, added, as_json=as_json)
 
 
@@ -69,7 +79,8 @@ def list_benchmarks(home: HomeOption = None, as_json: JsonOption = False) -> Non
         ]
         for one in items
     ]
-    console.print(make_table(["Key", "Name", "Source", "Tasks", "Status"], rows, right=["Tasks"]))
+    columns = ["Key", "Name", "Source", "Tasks", "Status"]
+    show(make_table(columns, rows, right=["Tasks"], dispensable=["Name", "Source"]))
 
 
 @app.command()
@@ -87,9 +98,15 @@ def info(benchmark: BenchmarkArgument, home: HomeOption = None, as_json: JsonOpt
     for task_set in tasks["task_sets"]:
         say(f"{'task set':<16} {task_set['name']} ({task_set['task_count']} tasks)")
     rows = [[task["name"], task.get("category") or "-", task.get("difficulty") or "-"] for task in tasks["tasks"]]
-    console.print()
-    console.print(make_table(["Task", "Category", "Difficulty"], rows))
-    _show_unavailable(tasks)
+    if rows:
+        say("")
+        show(make_table(["Task", "Category", "Difficulty"], rows, dispensable=["Difficulty", "Category"]))
+    unusable = list(_unusable(tasks))
+    if unusable:
+        say("")
+        say(f"{len(unusable)} can't be used:")
+        for line in unusable:
+            say(f"  {line}")
 
 
 @app.command()
@@ -104,7 +121,9 @@ def sync(
     """Read a benchmark's source again, or replace it by a folder."""
     from proctor.cli.packing import pack  # noqa: PLC0415 - slow, for two commands alone
 
-    archive = pack(path)[1] if path else None
+    dataset, archive = pack(path) if path else (None, None)
+    if path and dataset:
+        _tell_skipped(path, dataset)
     with Client(find_access(home)) as client:
         found = find_benchmark(client, benchmark)
         body: Json = {"source": _upload(client, path, archive)} if path and archive is not None else {}
@@ -118,6 +137,31 @@ def remove(benchmark: BenchmarkArgument, home: HomeOption = None) -> None:
         found = find_benchmark(client, benchmark)
         client.delete(f"benchmarks/{segment(found['id'])}")
     say(f"removed {found['key']}")
+
+
+def _added(client: Client, body: Json, path: Path, home: Path | None) -> Json:
+    try:
+        return client.post("benchmarks", body)
+    except Refused as refusal:
+        if refusal.status != HTTPStatus.CONFLICT:
+            raise
+        known = client.get("benchmarks", key=body["key"])["items"]
+        if not known or known[0]["managed"]:
+            raise
+        sync = pasteable("benchmark", "sync", body["key"], str(path), home=home)
+        raise Failure(
+            f"there is a benchmark {body['key']} already: choose another --key, or give it this content",
+            details=(sync,),
+        ) from None
+
+
+def _tell_skipped(path: Path, dataset: "Dataset") -> None:
+    from proctor.cli.packing import skipped  # noqa: PLC0415 - slow, for two commands alone
+
+    names = skipped(path, dataset)
+    if names:
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        notice(f"skipped, no task.toml in it: {', '.join(names[:MOST_NAMES])}{more}")
 
 
 def _upload(client: Client, path: Path, archive: bytes) -> Json:
@@ -144,12 +188,13 @@ def _finish(client: Client, benchmark: Json, *, as_json: bool) -> None:
         print_json({**ready, "unavailable": tasks["unavailable"]})
         return
     say(f"{ready['key']} is ready: {ready['task_count']} tasks, version {ready['version']}")
-    _show_unavailable(tasks)
+    for line in _unusable(tasks):
+        notice(f"can't be used: {line}")
 
 
-def _show_unavailable(tasks: Json) -> None:
-    for task in parts(tasks, "unavailable"):
-        notice(f"not available: {task['name']}: {task['reason']}")
+def _unusable(tasks: Json) -> Iterator[str]:
+    """A line for each task that is left out, with its reason."""
+    return (named(task["name"], task["reason"]) for task in parts(tasks, "unavailable"))
 
 
 def _tasks(benchmark: Json) -> str:

@@ -9,7 +9,7 @@ from proctor.cli.benchmarks import find_benchmark
 from proctor.cli.client import Client, segment
 from proctor.cli.display.board import board_notes, board_rows, board_table
 from proctor.cli.documents import Json
-from proctor.cli.output import HomeOption, JsonOption, console, print_json, say
+from proctor.cli.output import HomeOption, JsonOption, print_json, say, show
 
 
 def leaderboard(
@@ -29,7 +29,7 @@ def leaderboard(
 
 def show_board(board: Json) -> None:
     if board_rows(board):
-        console.print(board_table(board))
+        show(board_table(board))
     else:
         say("no run counts yet")
     for note in board_notes(board):

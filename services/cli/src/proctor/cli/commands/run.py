@@ -3,27 +3,39 @@
 import json
 import os
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
 
 from proctor.cli.access import find_access
 from proctor.cli.client import Client, segment
-from proctor.cli.display.figures import age, count, dollars, duration, interval, rate, seconds
+from proctor.cli.display.figures import DASH, age, count, dollars, duration, interval, rate, seconds
+from proctor.cli.display.kinds import kind_lines, kinds_of
 from proctor.cli.display.progress import agent_label, done, run_view, status_line
 from proctor.cli.display.table import make_table
-from proctor.cli.documents import Json, part, parts, texts
+from proctor.cli.documents import ENDED, Json, part, parts, texts
 from proctor.cli.failure import Failure
-from proctor.cli.follow import ENDED, follow_run, settle_run
-from proctor.cli.output import HomeOption, JsonOption, console, errors, notice, print_json, say
+from proctor.cli.follow import Patience, follow_run, settle_run
+from proctor.cli.output import HomeOption, JsonOption, console, errors, notice, print_json, say, show
+from proctor.cli.pasteable import pasteable
 from proctor.cli.submission import read_submission
+from proctor.contracts.outcomes import Outcome
+from proctor.contracts.states import RunStatus
 
 app = typer.Typer(no_args_is_help=True, help="Submit runs and follow them.")
 
 FOLLOW_SECONDS: Final = 0.5
 SILENCE_SECONDS: Final = 30.0
+
+
+class LogLevel(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
 
 RunArgument = Annotated[str, typer.Argument(help="Name or id of a run.")]
 
@@ -47,7 +59,7 @@ def submit(
         for warning in texts(run, "warnings"):
             notice(f"warning: {warning}")
         if not wait:
-            _answer(run, as_json=as_json)
+            _answer(run, home, as_json=as_json)
             return
         _watch(client, run["id"], as_json=as_json)
 
@@ -55,7 +67,7 @@ def submit(
 @app.command("list")
 def list_runs(
     benchmark: Annotated[str | None, typer.Option(help="Only runs of this benchmark.")] = None,
-    status: Annotated[str | None, typer.Option(help="Only runs with this status.")] = None,
+    status: Annotated[RunStatus | None, typer.Option(help="Only runs with this status.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=200, help="How many of the newest.")] = 30,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -78,7 +90,7 @@ def list_runs(
         for run in items
     ]
     columns = ["Run", "Benchmark", "Status", "Done", "Duration", "Submitted"]
-    console.print(make_table(columns, rows, right=["Done", "Duration"]))
+    show(make_table(columns, rows, right=["Done", "Duration"], dispensable=["Duration", "Submitted", "Benchmark"]))
 
 
 @app.command()
@@ -86,7 +98,50 @@ def info(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False)
     """Show a run and the results of its agents."""
     with Client(find_access(home)) as client:
         found = client.get(f"runs/{segment(run)}")
-    _answer(found, as_json=as_json)
+        _answer(found, home, as_json=as_json)
+        if not as_json:
+            _show_kinds(client, found)
+
+
+@app.command()
+def results(
+    run: RunArgument,
+    outcome: Annotated[Outcome | None, typer.Option(help="Only results with this outcome.")] = None,
+    agent: Annotated[int | None, typer.Option(min=0, help="Only results of this agent, counted from 0.")] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List a run's results, with the reason where an attempt didn't go well."""
+    path = f"runs/{segment(run)}"
+    with Client(find_access(home)) as client:
+        found = client.get(path)
+        items = list(client.pages(f"{path}/results", outcome=outcome, agent=agent))
+    if as_json:
+        print_json(items)
+        return
+    labels = {int(one["agent"]): agent_label(one) for one in parts(found, "agent_results")}
+    columns = ["Task", "Agent", "Attempt", "Outcome", "Score", "Kind", "Message"]
+    rows = [
+        [
+            one["task_name"],
+            labels.get(int(one["agent"]), str(one["agent"])),
+            str(one["number"]),
+            one["outcome"] or one.get("status") or DASH,
+            DASH if one.get("score") is None else str(one["score"]),
+            one.get("kind") or DASH,
+            " ".join(str(one.get("message") or DASH).split()),
+        ]
+        for one in items
+    ]
+    table = make_table(
+        columns,
+        rows,
+        right=["Attempt", "Score"],
+        optional=["Score", "Kind", "Message"],
+        dispensable=["Score", "Attempt"],
+        name="Message" if any(row[-1] != DASH for row in rows) else "Task",
+    )
+    show(table)
 
 
 @app.command()
@@ -107,14 +162,14 @@ def wait(
     with Client(find_access(home)) as client:
         limit = float("inf") if timeout is None else timeout
         follow_run(client, run, lambda _: None, limit)
-        _end(settle_run(client, run), as_json=as_json)
+        _end(client, settle_run(client, run), as_json=as_json)
 
 
 @app.command()
 def logs(
     run: RunArgument,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run is over.")] = False,
-    level: Annotated[str | None, typer.Option(help="Only lines of this level.")] = None,
+    level: Annotated[LogLevel | None, typer.Option(help="Only lines of this level.")] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -123,9 +178,19 @@ def logs(
     with Client(find_access(home)) as client:
         cursor: str | None = None
         heard = time.monotonic()
+        patience = Patience()
+
+        def ask() -> tuple[Json, Json]:
+            return client.get(path), client.get(
+                f"{path}/logs", direction="newer", cursor=cursor, level=level, limit=200
+            )
+
         while True:
-            run_now = client.get(path)
-            page = client.get(f"{path}/logs", direction="newer", cursor=cursor, level=level, limit=200)
+            answer = patience.ask(ask) if follow else ask()
+            if answer is None:
+                time.sleep(FOLLOW_SECONDS)
+                continue
+            run_now, page = answer
             for line in page["items"]:
                 _print_line(line, as_json=as_json)
             cursor = page["newer"]
@@ -146,7 +211,13 @@ def stop(
 ) -> None:
     """Ask a run to stop; results there are stay."""
     with Client(find_access(home)) as client:
-        _answer(client.post(f"runs/{segment(run)}/stop", {"reason": reason} if reason else {}), as_json=as_json)
+        found = client.post(f"runs/{segment(run)}/stop", {"reason": reason} if reason else {})
+    if as_json:
+        print_json(found)
+        return
+    count = int(found.get("in_progress") or 0)
+    say(f"{found['name']}: stop requested; {count} attempt{'' if count == 1 else 's'} under way")
+    say(_watching(found, home))
 
 
 def _silent(run: Json, heard: float) -> bool:
@@ -166,34 +237,50 @@ def _read(file: Path) -> str:
 def _watch(client: Client, run: str, *, as_json: bool) -> None:
     shown = errors if as_json else console
     with run_view(shown) as view:
-        follow_run(client, run, view.show)
-    _end(settle_run(client, run), as_json=as_json)
+        follow_run(client, run, view.show, say=view.say)
+    _end(client, settle_run(client, run), as_json=as_json)
 
 
-def _end(run: Json, *, as_json: bool) -> None:
-    _answer(run, as_json=as_json)
+def _end(client: Client, run: Json, *, as_json: bool) -> None:
+    _answer(run, None, as_json=as_json)
+    if not as_json:
+        _show_kinds(client, run)
     if run["status"] != "finished":
         raise typer.Exit(1)
 
 
-def _answer(run: Json, *, as_json: bool) -> None:
+def _answer(run: Json, home: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json(run)
         return
     say(status_line(run))
-    show_agents(run, console)
+    show_agents(run)
     if run["status"] not in ENDED:
-        say(f"watch it with `proctor run watch {run['name']}`")
+        say(_watching(run, home))
 
 
-def show_agents(run: Json, target: Console) -> None:
+def _watching(run: Json, home: Path | None) -> str:
+    return f"watch it with `{pasteable('run', 'watch', run['name'], home=home)}`"
+
+
+def _show_kinds(client: Client, run: Json) -> None:
+    """Why attempts didn't go well; a gateway that doesn't count that is asked for the results."""
+    kinds = parts(run, "kinds")
+    if "kinds" not in run:
+        kinds = kinds_of(client.pages(f"runs/{segment(run['id'])}/results"))
+    for line in kind_lines(run, kinds):
+        say(line)
+
+
+def show_agents(run: Json) -> None:
     """A row for each agent of the run, once there are any."""
     agents = parts(run, "agent_results")
     if not agents:
         return
     columns = ["Agent", "Status", "Done", "Passed", "Errored", "Pass@1", "95% interval", "Time/task", "Tokens", "Cost"]
     optional = ["Errored", "Time/task", "Tokens", "Cost"]
-    target.print(make_table(columns, map(_agent_row, agents), right=columns[2:], optional=optional))
+    dispensable = ["Tokens", "Time/task", "Cost", "95% interval", "Status", "Errored", "Done"]
+    show(make_table(columns, map(_agent_row, agents), right=columns[2:], optional=optional, dispensable=dispensable))
 
 
 def _agent_row(agent: Json) -> list[str]:

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from rich.table import Table
-
 from proctor.cli.display.figures import count, dollars, interval, percent, rate, seconds
-from proctor.cli.display.table import make_table
+from proctor.cli.display.progress import agent_label
+from proctor.cli.display.table import FittedTable, make_table
 from proctor.cli.documents import Json, part, parts, texts
 
 RULES: Final = {
@@ -17,6 +16,11 @@ RULES: Final = {
     "no_pass_at_1": "has no pass@1",
     "superseded_in_run": "a later agent of the same run counts",
 }
+
+"""In the order in which a person looks for the reason, which is the order of the board's own rules."""
+
+SEPARABLE_TASKS: Final = 6
+"""With n tasks a sign-flip test can't give less than p = 2 / 2**n: below 6 that is over 0.05 whatever the results."""
 
 
 class Row(NamedTuple):
@@ -51,7 +55,7 @@ def _row(entry: Json, standing: Json, k: int | None) -> Row:
     rank = standing.get("rank")
     return Row(
         rank="-" if rank is None else f"={rank}" if standing.get("tied") else f"{rank}",
-        entrant=entry["entrant"],
+        entrant=agent_label(entry),
         pass_at_1=rate(metrics.get("pass_at_1")),
         interval=interval(metrics.get("pass_at_1")),
         pass_at_k=percent(at_k["value"] if at_k else None),
@@ -66,7 +70,7 @@ def _mean(metrics: Json, name: str) -> float | None:
     return part(metrics, name).get("value")
 
 
-def board_table(board: Json) -> Table:
+def board_table(board: Json) -> FittedTable:
     """Columns without a single value are left out."""
     k = board_k(board)
     titles = {
@@ -82,13 +86,30 @@ def board_table(board: Json) -> Table:
     }
     optional = [titles[name] for name in ("pass_at_k", "cost", "time", "tokens")]
     right = [title for name, title in titles.items() if name not in {"entrant", "run"}]
-    return make_table(list(titles.values()), board_rows(board), right=right, optional=optional)
+    dispensable = [titles[name] for name in ("run", "tokens", "time", "cost", "pass_at_k", "interval")]
+    return make_table(
+        list(titles.values()),
+        board_rows(board),
+        right=right,
+        optional=optional,
+        dispensable=dispensable,
+        name=titles["entrant"],
+    )
 
 
 def board_notes(board: Json) -> Iterator[str]:
-    """What the table alone would leave open."""
+    """What the table alone would leave open. Of the rules that keep an entrant off the board, the first is enough."""
     if any(row.rank.startswith("=") for row in board_rows(board)):
-        yield "= tied: the statistics can't tell it from the best"
+        yield f"= tied: {_why_tied(board)}"
     for entry in parts(board, "ineligible"):
-        rules = ", ".join(RULES.get(rule, rule) for rule in texts(entry, "rules"))
-        yield f"not ranked: {entry['entrant']} in {entry.get('run_name') or entry.get('run')}: {rules}"
+        rule = next(iter(texts(entry, "rules")), "")
+        yield f"not ranked: {agent_label(entry)} in {entry.get('run_name') or entry.get('run')}: {RULES.get(rule, rule)}"
+
+
+def _why_tied(board: Json) -> str:
+    standings = parts(part(part(board, "ranks"), "pass_at_1"), "standings")
+    tasks = [part(standing, "comparison").get("tasks") for standing in standings if standing.get("tied")]
+    few = max((count for count in tasks if count is not None), default=SEPARABLE_TASKS)
+    if few < SEPARABLE_TASKS:
+        return f"too few tasks to separate them ({few})"
+    return "the statistics can't tell it from the best"

@@ -7,7 +7,7 @@ from typing import Final, Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from proctor.cli.documents import Json, parts
+from proctor.cli.documents import ENDED, Json, parts
 
 PLAIN_SECONDS: Final = 2.0
 """The shortest time between two plain lines that only count."""
@@ -22,13 +22,18 @@ class RunView(Protocol):
 
     def show(self, run: Json) -> None: ...
 
+    def say(self, text: str) -> None: ...
+
 
 def run_view(console: Console) -> RunView:
     return BarView(console) if console.is_terminal else LineView(console)
 
 
 def agent_label(agent: Json) -> str:
-    return str(agent.get("entrant") or " / ".join(filter(None, (agent.get("harness"), agent.get("model")))))
+    """Its entrant, behind the name that the run's file gives it."""
+    entrant = str(agent.get("entrant") or " / ".join(filter(None, (agent.get("harness"), agent.get("model")))))
+    name = agent.get("name")
+    return entrant if not name or name in entrant else f"{name} ({entrant})"
 
 
 def done(counts: Json) -> int:
@@ -56,7 +61,7 @@ def status_line(run: Json) -> str:
 
 
 class LineView:
-    """A line when the status changes, and now and then while results come in."""
+    """A line when the status changes, and now and then while results come in. How it ended is for the caller to say."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -73,12 +78,15 @@ class LineView:
 
     def show(self, run: Json) -> None:
         news = (run["status"], done(run), run.get("waiting"))
-        if news == self._said:
+        if news == self._said or run["status"] in ENDED:
             return
         changed = self._said is None or self._said[0] != news[0]
         if changed or time.monotonic() - self._at >= PLAIN_SECONDS:
-            self._console.print(status_line(run), markup=False, highlight=False, soft_wrap=True)
+            self.say(status_line(run))
             self._said, self._at = news, time.monotonic()
+
+    def say(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 class BarView:
@@ -121,3 +129,6 @@ class BarView:
             completed=done(run),
             counts=run.get("waiting") or run["status"],
         )
+
+    def say(self, text: str) -> None:
+        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -4,10 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from rich.table import Table
 from rich.text import Text
 
-from proctor.cli.display.table import make_table
+from proctor.cli.display.table import FittedTable, make_table
 from proctor.cli.documents import Json
 
 LETTERS: Final = {"passed": "P", "failed": "F", "errored": "E", "cancelled": "C", None: "."}
@@ -23,7 +22,7 @@ def results_grid(results: Iterable[Json]) -> dict[str, dict[int, str]]:
     return dict(grid)
 
 
-def results_table(results: Iterable[Json], agents: list[str]) -> Table:
+def results_table(results: Iterable[Json], agents: list[str]) -> FittedTable:
     grid = results_grid(results)
     rows = ([task, *(_letters(cells.get(index, "")) for index in range(len(agents)))] for task, cells in grid.items())
     return make_table(["Task", *agents], rows)

@@ -5,6 +5,7 @@ import errno
 import fcntl
 import json
 import os
+import pwd
 import shutil
 from collections.abc import Generator
 from dataclasses import asdict, dataclass
@@ -88,7 +89,22 @@ def open_home(path: Path, *, needed_bytes: int = NEEDED_BYTES) -> Home:
 def _cannot_use(root: Path, error: OSError) -> str:
     if error.errno == errno.ENOSPC:
         return f"no space left for {root}: make room or choose another folder with --home"
-    return f"can't write to {root} ({error.strerror}): choose another folder with --home or PROCTOR_HOME"
+    file = next((place for place in (root, *root.parents) if place.exists() and not place.is_dir()), None)
+    why = f"{file} is a file" if file else f"it belongs to {other}" if (other := owner(root)) else error.strerror
+    return f"can't write to {root} ({why}): choose another folder with --home or PROCTOR_HOME"
+
+
+def owner(root: Path) -> str | None:
+    """Whose home it is, when it is another's and closed to us."""
+    try:
+        user = root.stat().st_uid
+        if user == os.geteuid() or os.access(root, os.R_OK | os.W_OK | os.X_OK):
+            return None
+        return pwd.getpwuid(user).pw_name
+    except OSError:
+        return None
+    except KeyError:
+        return f"user {user}"
 
 
 @contextlib.contextmanager

@@ -3,15 +3,15 @@
 import asyncio
 import contextlib
 import os
-import shlex
 from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from proctor.cli.output import say
 from proctor.cli.platform.home import Home, Running, held, open_home, write_running
-from proctor.cli.platform.nats import nats_program
-from proctor.cli.platform.ports import check_port
+from proctor.cli.platform.nats import Bus, nats_bus
+from proctor.cli.platform.ports import NATS, check_port
 from proctor.cli.platform.postgres import postgres_cluster
 from proctor.cli.platform.program import Program, end_leftovers
 from proctor.cli.platform.services import Plan, service_programs
@@ -26,6 +26,7 @@ SERVICE_PATIENCE: Final = 90.0
 class Platform:
     home: Home
     running: Running
+    bus: Bus
     supervisor: Supervisor
 
 
@@ -43,30 +44,35 @@ async def platform(
     plan: Plan,
     tell: Callable[[Child], None],
     services: Callable[[Home, Plan, str, str], Iterable[Program]] = service_programs,
+    note: Callable[[str], None] = say,
 ) -> AsyncGenerator[Platform]:
-    """Everything ready inside, everything gone after. Raises Failure with what is in the way."""
+    """Everything ready inside, everything gone after. Raises Failure with what is in the way; then a home that wasn't
+    there isn't there still."""
+    if not path.exists():
+        _check_ports(plan)
     home = open_home(path)
     async with contextlib.AsyncExitStack() as after:
         after.enter_context(held(home))
-        check_port(plan.host, plan.port)
+        _check_ports(plan)
         await asyncio.to_thread(end_leftovers, home)
         cluster = await asyncio.to_thread(postgres_cluster, home)
         after.callback(cluster.forget_socket)
-        nats, nats_url = nats_program(home)
+        bus = nats_bus(home, plan.nats_host, plan.nats_port, note)
         supervisor = Supervisor(home, tell)
         after.push_async_callback(supervisor.stop)
-        supervisor.start([nats, cluster.program])
+        supervisor.start([bus.program, cluster.program])
         await supervisor.ready(["nats"], SERVER_PATIENCE)
-        await _streams(nats_url)
-        supervisor.start(services(home, plan, nats_url, cluster.url))
+        await _streams(bus.url)
+        supervisor.start(services(home, plan, bus.url, cluster.url))
         await asyncio.gather(
             supervisor.ready(list(supervisor.children), SERVICE_PATIENCE), asyncio.to_thread(cluster.flush)
         )
-        running = Running(os.getpid(), plan.url, nats_url, cluster.url)
+        running = Running(os.getpid(), plan.url, bus.url, cluster.url)
         write_running(home, running)
-        yield Platform(home, running, supervisor)
+        yield Platform(home, running, bus, supervisor)
 
 
-def next_command(home: Home, command: str) -> str:
-    """A command to copy, with the home named."""
-    return f"proctor {command} --home {shlex.quote(str(home.root))}"
+def _check_ports(plan: Plan) -> None:
+    check_port(plan.host, plan.port)
+    if plan.nats_port is not None:
+        check_port(plan.nats_host, plan.nats_port, NATS)

@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from proctor.cli.platform.home import Home
+from proctor.cli.platform.ports import in_url, local_address
 from proctor.cli.platform.program import Program
 
 MODULES: Final = {
@@ -33,18 +34,19 @@ class Backend(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to start. `capacity` None leaves it to the runners."""
+    """What to start. `capacity` None leaves it to the runners, `nats_port` None takes the one of the last start."""
 
     port: int
     host: str = "127.0.0.1"
     runners: int = 1
     backend: Backend = Backend.AUTO
     capacity: int | None = None
+    nats_host: str = "127.0.0.1"
+    nats_port: int | None = None
 
     @property
     def url(self) -> str:
-        shown = "127.0.0.1" if self.host in {"0.0.0.0", "::"} else self.host  # noqa: S104 - compared, not bound
-        return f"http://{f'[{shown}]' if ':' in shown else shown}:{self.port}"
+        return f"http://{in_url(local_address(self.host))}:{self.port}"
 
 
 def service_programs(home: Home, plan: Plan, nats_url: str, database_url: str) -> list[Program]:

@@ -1,88 +1,89 @@
-"""Reads the body of a submit (the sections of the TOML under their wire names), or says all that is wrong in it."""
+"""Reads the body of a submit: the sections of the TOML under their wire names, and all that is wrong in them."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, cast
 
-from pydantic import ValidationError
+from pydantic import Field, TypeAdapter
 
-from proctor.contracts.config import SECRET_NAME, RunConfig
-from proctor.gateway.submission.findings import closest, duplicates, invalid, issue_of
+from proctor.contracts import config as sections
+from proctor.contracts.config import MAX_AGENTS, Agent, RunConfig
+from proctor.gateway.submission.findings import Place, closest
+from proctor.gateway.submission.secrets import Secrets, read_secrets, unfit
+from proctor.gateway.submission.sound import Reading, read
 from proctor.service.errors import Issue
 
-MAX_SECRETS: Final = 16
-MAX_VALUE_BYTES: Final = 64 * 1024
 RESERVED_PREFIX: Final = "_OSMOSIS_"
 
 _BODY_KEYS: Final = ("experiment_config", "agents", "tasks_config", "execution_config", "env_config", "secrets")
+_REQUIRED: Final = ("experiment", "agents")
+_SECTIONS: Final[dict[str, TypeAdapter[Any]]] = {
+    "experiment": TypeAdapter(sections.Experiment),
+    "tasks": TypeAdapter(sections.Tasks),
+    "execution": TypeAdapter(sections.Execution),
+    "verifier": TypeAdapter(sections.Verifier),
+    "env": TypeAdapter(dict[sections.EnvName, str]),
+}
+_AGENTS: Final = TypeAdapter(Annotated[list[Any], Field(min_length=1, max_length=MAX_AGENTS)])
+_AGENT: Final = TypeAdapter(Agent)
+_NO_EXPERIMENT: Final = sections.Experiment.model_construct(benchmark="")
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A body that reads as a run. `provided` are the run's own secrets, by name."""
+    """A body as far as it reads as a run. Without `issues` it is one; with them, `config` has the defaults of what is
+    `left_out`, and is for finding further issues alone."""
 
     config: RunConfig
-    required: tuple[str, ...]
-    provided: Mapping[str, str]
+    secrets: Secrets
+    issues: tuple[Issue, ...]
+    left_out: frozenset[Place]
+
+    @property
+    def benchmark(self) -> str | None:
+        return self.config.experiment.benchmark or None
+
+    def reads(self, *place: str | int) -> bool:
+        """Whether `config` says what the body says there; where it doesn't, an issue says why."""
+        return not any(place[:depth] in self.left_out for depth in range(1, len(place) + 1))
 
 
 def parse(body: Mapping[str, Any]) -> Submission:
-    """The body of section 7.5 of the wire contract. Raises `Invalid` with an issue for each problem in it."""
-    issues = [Issue(key, "isn't a part of a submit", closest(key, _BODY_KEYS)) for key in body if key not in _BODY_KEYS]
-    secrets, secret_issues = _secrets(body.get("secrets"))
-    config: RunConfig | None = None
-    try:
-        config = RunConfig.model_validate(_as_toml(body))
-    except ValidationError as error:
-        issues += [issue_of(detail) for detail in error.errors(include_url=False)]
-    issues += secret_issues
-    if config is not None:
-        issues += _environment(config, secrets.required)
-    if config is None or issues:
-        raise invalid(issues)
-    return Submission(config, secrets.required, secrets.provided)
-
-
-@dataclass(frozen=True, slots=True)
-class _Secrets:
-    required: tuple[str, ...] = ()
-    provided: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-def _secrets(section: object) -> tuple[_Secrets, list[Issue]]:
-    """`{required: [...], provided: {NAME: value}}`. No message repeats a value."""
-    if section is None:
-        return _Secrets(), []
-    if not isinstance(section, dict):
-        return _Secrets(), [Issue("secrets", "must be a table")]
-    table = cast("dict[str, Any]", section)
-    required, provided = table.get("required", []), table.get("provided", {})
-    issues = [Issue(f"secrets.{key}", "isn't a key of this section") for key in table.keys() - {"required", "provided"}]
-    if not isinstance(required, list) or not isinstance(provided, dict):
-        return _Secrets(), [*issues, Issue("secrets", "`required` must be a list and `provided` a table")]
-    names = [str(name) for name in cast("list[object]", required)]
-    values = cast("dict[str, Any]", provided)
-    if len(names) > MAX_SECRETS:
-        issues.append(Issue("secrets.required", f"must have at most {MAX_SECRETS}"))
-    issues += duplicates("secrets.required", names)
-    for name in dict.fromkeys(names):
-        issues += _secret(name, values.get(name))
-    issues += [
-        Issue(f"secrets.provided.{name}", "isn't listed in secrets.required") for name in values if name not in names
+    """The body of section 7.5 of the wire contract, with an issue for each problem that it has by itself."""
+    toml = _as_toml(body)
+    parts = {name: read(kind, toml[name], (name,)) for name, kind in _SECTIONS.items() if name in toml}
+    agents, agent_issues = _agents(toml.get("agents"))
+    secret_part = read_secrets(body.get("secrets"))
+    readings: list[Reading[Any]] = [*parts.values(), *agents, secret_part]
+    secrets = secret_part.value or Secrets()
+    found = {name: part.value for name, part in parts.items() if part.value is not None}
+    found["agents"] = [part.value or Agent() for part in agents]
+    config = RunConfig.model_construct(**{"experiment": _NO_EXPERIMENT, **found})
+    issues = [
+        *(Issue(key, "isn't a part of a submit", closest(key, _BODY_KEYS)) for key in body if key not in _BODY_KEYS),
+        *(Issue(name, "is required") for name in _REQUIRED if name not in toml),
+        *(issue for part in readings for issue in part.issues),
+        *agent_issues,
+        *_names(config.agents),
+        *_environment(config, secrets.required),
     ]
-    return _Secrets(tuple(names), {name: value for name, value in values.items() if isinstance(value, str)}), issues
+    return Submission(config, secrets, tuple(issues), frozenset(place for part in readings for place in part.left_out))
 
 
-def _secret(name: str, value: object) -> Iterator[Issue]:
-    if re.match(SECRET_NAME, name) is None:
-        yield Issue("secrets.required", f"{name!r} isn't of the form {SECRET_NAME}")
-    elif value is None:
-        yield Issue("secrets.required", f"the secret {name} has no value: provide one with the run")
-    elif not isinstance(value, str) or not value:
-        yield Issue(f"secrets.provided.{name}", "must be a text that isn't empty")
-    else:
-        yield from _value(f"secrets.provided.{name}", value)
+def _agents(raw: object) -> tuple[list[Reading[Agent]], tuple[Issue, ...]]:
+    """Each by itself. Of too many the first are read."""
+    if raw is None:
+        return [], ()
+    listed = cast("list[object]", raw) if isinstance(raw, list) else []
+    agents = [read(_AGENT, agent, ("agents", index)) for index, agent in enumerate(listed[:MAX_AGENTS])]
+    return agents, read(_AGENTS, raw, ("agents",)).issues
+
+
+def _names(agents: Sequence[Agent]) -> Iterator[Issue]:
+    first: dict[str, int] = {}
+    for index, agent in enumerate(agents):
+        if agent.name is not None and first.setdefault(agent.name, index) != index:
+            yield Issue(f"agents[{index}].name", f"is that of agents[{first[agent.name]}] as well; choose another")
 
 
 def _environment(config: RunConfig, secrets: Sequence[str]) -> Iterator[Issue]:
@@ -95,18 +96,11 @@ def _environment(config: RunConfig, secrets: Sequence[str]) -> Iterator[Issue]:
                 yield Issue(key, f"names that start with {RESERVED_PREFIX} are reserved")
             if name in taken:
                 yield Issue(key, "is a secret of this run as well; set it in one place")
-            yield from _value(key, value)
+            yield from unfit(key, value)
     for index, agent in enumerate(config.agents):
         secret = getattr(agent.model, "api_key_secret", None)
         if secret in config.values(index):
             yield Issue(f"agents[{index}].env.{secret}", "is the name of the model's secret; it can't be set as well")
-
-
-def _value(key: str, value: str) -> Iterator[Issue]:
-    if "\0" in value:
-        yield Issue(key, "holds a NUL character, which no environment variable can")
-    if len(value.encode(errors="replace")) > MAX_VALUE_BYTES:
-        yield Issue(key, f"is longer than {MAX_VALUE_BYTES // 1024} KiB")
 
 
 def _as_toml(body: Mapping[str, Any]) -> dict[str, Any]:

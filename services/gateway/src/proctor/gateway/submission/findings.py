@@ -1,5 +1,6 @@
 """What is wrong with a body, at the key of the submit TOML where the user wrote it."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
@@ -11,6 +12,8 @@ from pydantic_core import ErrorDetails
 from proctor.contracts import config as sections
 from proctor.contracts.config import RunConfig
 from proctor.service.errors import Invalid, Issue
+
+type Place = tuple[str | int, ...]
 
 _SECTIONS: Final[dict[tuple[str, ...], type[BaseModel]]] = {
     ("experiment",): sections.Experiment,
@@ -46,12 +49,16 @@ _MESSAGES: Final = {
     "value_error": "{error}",
 }
 _BLANK: Final = r"\S"
+_ORDER: Final = (*RunConfig.model_fields, "secrets")
+_KEY: Final = re.compile(r"(?s)([^.\[]*)(?:\[([0-9]+)\])?(?:\.([^.\[]*))?.*")
 
 
-def invalid(issues: Sequence[Issue]) -> Invalid:
-    text = "; ".join(f"{issue.key}: {issue.message}" for issue in issues[:3])
-    more = f"; and {len(issues) - 3} more" if len(issues) > 3 else ""
-    return Invalid(text + more, issues=tuple(issues))
+def invalid(issues: Iterable[Issue]) -> Invalid:
+    """Each issue once, in the order of the TOML."""
+    told = sorted(dict.fromkeys(issues), key=lambda issue: _order(issue.key))
+    text = "; ".join(f"{issue.key}: {issue.message}" for issue in told[:3])
+    more = f"; and {len(told) - 3} more" if len(told) > 3 else ""
+    return Invalid(text + more, issues=tuple(told))
 
 
 def duplicates(key: str, names: Sequence[str]) -> Iterator[Issue]:
@@ -69,11 +76,15 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(word, candidates, n=1, cutoff=0.6)), None)
 
 
-def issue_of(detail: ErrorDetails) -> Issue:
-    path = [part for part in detail["loc"] if part != "[key]"]
-    tag = path.index("model") + 1 if "model" in path else len(path)
-    section = [part for part in path[:-1] if isinstance(part, str)]
-    shown = [part for position, part in enumerate(path) if not (position == tag and part in _MODEL_TYPES)]
+def place_of(detail: ErrorDetails, at: Place = ()) -> Place:
+    """Where the user wrote it. `at` is the place of what was validated."""
+    place = (*at, *detail["loc"])
+    place = place[:-1] if place[-1:] == ("[key]",) else place
+    return (*place[:3], *place[4:]) if _model_type(place) else place
+
+
+def issue_of(detail: ErrorDetails, at: Place = ()) -> Issue:
+    place = place_of(detail, at)
     context = detail.get("ctx") or {}
     if detail["type"] == "string_pattern_mismatch" and context.get("pattern") == _BLANK:
         message = "must not be empty"
@@ -81,13 +92,33 @@ def issue_of(detail: ErrorDetails) -> Issue:
         message = _MESSAGES.get(detail["type"], detail["msg"]).format(**context)
     correction = None
     if detail["type"] == "extra_forbidden":
-        model = _SECTIONS.get(tuple(section))
-        correction = closest(str(path[-1]), model.model_fields if model else RunConfig.model_fields)
-    return Issue(_key(shown), message, correction)
+        model = _SECTIONS.get(_section((*at, *detail["loc"])), RunConfig)
+        correction = closest(str(place[-1]), model.model_fields)
+    return Issue(_key(place), message, correction)
 
 
-def _key(path: Sequence[str | int]) -> str:
+def _section(path: Place) -> tuple[str, ...]:
+    return tuple(part for part in path[:-1] if isinstance(part, str))
+
+
+def _model_type(place: Place) -> bool:
+    """Whether pydantic says, after `agents[i].model`, as which type of model it read it."""
+    return len(place) > 3 and (place[0], place[2]) == ("agents", "model") and place[3] in _MODEL_TYPES
+
+
+def _key(place: Place) -> str:
     text = ""
-    for part in path:
+    for part in place:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
+
+
+def _order(key: str) -> tuple[int, int, int]:
+    """Section, index and field, by the order of the configuration's fields; what is in none of them comes first."""
+    section, index, field = _KEY.fullmatch(key).groups("")
+    model = _SECTIONS.get((section,))
+    return _rank(section, _ORDER), int(index or 0), _rank(field, list(model.model_fields) if model else [])
+
+
+def _rank(name: str, names: Sequence[str]) -> int:
+    return names.index(name) if name in names else -1

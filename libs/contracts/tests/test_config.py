@@ -61,6 +61,10 @@ def test_limits(field: str, least: float, most: float, below: float, above: floa
         ({"agents": [{"harness": "oracle"}] * 9}, "agents"),
         ({"agents": [{"harness": " "}]}, "agents.0.harness"),
         ({"agents": [{"harness": "x" * 1025}]}, "agents.0.harness"),
+        *(
+            ({"agents": [{"harness": "a", "name": name}]}, "agents.0.name")
+            for name in ("", " ", " a", "a ", "x" * 65, "a\nb", "a\tb", "a\x1b[31m", "a\u202eb", "a\0", 5)
+        ),
         ({"agents": [{"harness": "a", "env": {"lower": "x"}}]}, "agents.0.env"),
         ({"agents": [{"harness": "a", "env": {"1A": "x"}}]}, "agents.0.env"),
         ({"agents": [{"harness": "a", "harness_api_key_secret": "sk-123"}]}, "agents.0.harness_api_key_secret"),
@@ -79,6 +83,13 @@ def test_bad_input_is_refused_at_its_field(change: dict[str, Any], place: str) -
     with pytest.raises(ValidationError) as caught:
         RunConfig.model_validate({**LEAST, **change})
     assert place in "\n".join(".".join(map(str, error["loc"])) for error in caught.value.errors())
+
+
+@pytest.mark.parametrize("name", [None, "x", "x" * 64, "gpt, careful (v2)", "小心"])
+def test_an_agent_may_have_a_name(name: str | None) -> None:
+    config = RunConfig.model_validate({**LEAST, "agents": [{"harness": "oracle", "name": name}]})
+    assert config.agents[0].name == name
+    assert config.without_values().agents[0].name == name
 
 
 def test_eight_agents_are_allowed() -> None:

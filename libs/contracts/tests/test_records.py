@@ -9,7 +9,7 @@ import pytest
 
 from proctor.contracts import records
 from proctor.contracts.catalogue import CATALOGUE
-from proctor.contracts.events import ANY_EVENT, Event, RunWaiting
+from proctor.contracts.events import ANY_EVENT, Event, RunSubmitted, RunWaiting
 from proctor.contracts.records import VERSION_HEADER, UnknownEvent, decode, encode, version_of
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures" / "events").glob("*.json"))
@@ -28,6 +28,15 @@ def test_every_stored_version_is_read_as_the_current_class(fixture: Path) -> Non
     if version == version_of(event_type):
         stored = json.loads(fixture.read_text())
         assert json.loads(encode(event)) == stored, "what was stored is what is understood, nothing dropped or added"
+
+
+def test_a_run_submitted_before_agents_had_names_is_read() -> None:
+    body = json.loads(next(fixture for fixture in FIXTURES if fixture.name == "run.submitted.v1.json").read_text())
+    for agent in body["config"]["agents"]:
+        del agent["name"]
+    event = decode(json.dumps(body).encode(), {VERSION_HEADER: "1"})
+    assert isinstance(event, RunSubmitted)
+    assert [agent.name for agent in event.config.agents] == [None, None, None]
 
 
 def test_every_type_has_a_fixture_of_each_of_its_versions() -> None:

@@ -30,6 +30,22 @@ def test_a_problem_is_its_detail_and_a_line_for_each_issue(http_server: Serve) -
     )
 
 
+def test_a_detail_that_joins_the_issues_gives_way_to_their_list(http_server: Serve) -> None:
+    issues = [{"key": f"env.V{number}", "message": "is too long", "correction": None} for number in range(4)]
+    detail = "env.V0: is too long; env.V1: is too long; env.V2: is too long; and 1 more"
+    problem = {"detail": detail, "issues": issues}
+    with client_of(http_server({"POST /api/v1/runs": (400, problem)})) as client, pytest.raises(Refused) as caught:
+        client.post("runs", {})
+    assert caught.value.message == "4 problems"
+    assert caught.value.details == tuple(f"env.V{number}: is too long" for number in range(4))
+
+
+def test_a_part_of_the_platform_that_is_away_is_worth_waiting_for(http_server: Serve) -> None:
+    problem = {"detail": "the database doesn't answer; try again shortly"}
+    with client_of(http_server({"GET /api/v1/runs/r": (503, problem)})) as client, pytest.raises(Unreachable):
+        client.get("runs/r")
+
+
 def test_a_single_issue_is_said_once(http_server: Serve) -> None:
     issue = {"key": "execution.attempts_per_task", "message": "must be at least 1", "correction": "1"}
     problem = {"detail": "execution.attempts_per_task: must be at least 1", "issues": [issue]}

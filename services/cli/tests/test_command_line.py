@@ -1,4 +1,5 @@
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +31,8 @@ def test_an_error_is_one_line_and_its_traceback_is_there_on_demand(tmp_path: Pat
     done = proctor("benchmark", "list", PROCTOR_HOME=str(tmp_path))
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"proctor: no platform runs in {tmp_path}: start one with `proctor up --home {tmp_path}`")
+    assert line.startswith(f"proctor: no platform runs in {tmp_path}: start one with `")
+    assert f"proctor up --home {tmp_path}`" in line
     assert "Traceback" in proctor("--debug", "benchmark", "list", PROCTOR_HOME=str(tmp_path)).stderr
 
 
@@ -46,3 +48,33 @@ def test_up_says_in_one_line_why_it_cannot_start(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert "can't write to" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("runner --backend nope", "'--backend': 'nope' is not one of 'auto', 'docker', 'bubblewrap'"),
+        ("up --port 70000", "'--port': must be at most 65535"),
+        ("up --nats-port x", "'--nats-port': must be a whole number"),
+        ("run logs r --level loud", "is not one of 'debug', 'info', 'warning', 'error'"),
+        ("run results r --outcome won", "is not one of 'passed', 'failed', 'errored', 'cancelled'"),
+        ("runer", "No such command 'runer'"),
+        ("runner --nats example.org:4222", "neither an address nor a file"),
+    ],
+)
+def test_a_mistyped_command_line_is_one_line(command: str, said: str) -> None:
+    done = proctor(*command.split())
+    assert done.returncode != 0
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("proctor: ")
+    assert said in line
+    assert "Value error" not in line
+
+
+def test_an_up_that_finds_its_port_taken_makes_no_home(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = proctor("up", "--home", str(tmp_path / "home"), "--port", str(taken.getsockname()[1]))
+    assert "is in use" in done.stderr
+    assert list(tmp_path.iterdir()) == []

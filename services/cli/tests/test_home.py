@@ -20,6 +20,12 @@ def test_a_home_that_cannot_be_written_is_named_with_the_way_out(tmp_path: Path,
         open_home(tmp_path / place)
 
 
+def test_a_home_that_is_a_file_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Failure, match=r"file is a file.*--home"):
+        open_home(tmp_path / "file")
+
+
 def test_too_little_space_says_how_much_there_is_and_is_needed(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=r"has \d+ MiB free, Proctor needs 1099511627776 MiB"):
         open_home(tmp_path / "home", needed_bytes=2**60)

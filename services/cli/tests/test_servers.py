@@ -16,6 +16,7 @@ import pytest
 from proctor.cli.failure import Failure
 from proctor.cli.platform.home import Home, Running, open_home, read_running
 from proctor.cli.platform.installation import platform
+from proctor.cli.platform.nats import nats_bus
 from proctor.cli.platform.ports import check_port
 from proctor.cli.platform.program import Program
 from proctor.cli.platform.services import Plan
@@ -24,7 +25,7 @@ from proctor.cli.platform.supervisor import Child
 type Start = Callable[[Path], subprocess.Popen[str]]
 
 
-def silent(child: Child) -> None:
+def silent(_: Child | str) -> None:
     pass
 
 
@@ -61,10 +62,12 @@ async def test_a_second_start_finds_its_data(tmp_path: Path, servers_process: St
     home = tmp_path / "home"
     first = servers_process(home)
     await write(running_in(home))
+    address = running_in(home).nats_url
     first.send_signal(signal.SIGINT)
     first.wait(20)
     servers_process(home)
     assert await read(running_in(home)) == (1, 7)
+    assert running_in(home).nats_url == address
 
 
 async def test_a_killed_supervisor_leaves_no_orphans_and_the_next_start_works(
@@ -154,3 +157,35 @@ async def test_a_failing_database_names_its_log_and_leaves_nothing_running(
     assert any("nonsense" in line for line in caught.value.details)
     assert os.fspath(home.log("postgres")) in caught.value.message
     assert processes_with(str(home.root)) == []
+
+
+async def test_a_kept_port_that_another_holds_is_replaced_and_that_is_said(tmp_path: Path) -> None:
+    home, told = open_home(tmp_path / "home"), list[str]()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        (home.nats / "port").write_text(f"{port}\n")
+        bus = nats_bus(home, "127.0.0.1", None, told.append)
+        with pytest.raises(Failure, match=rf"port {port} is in use.*--nats-port"):
+            nats_bus(home, "127.0.0.1", port, told.append)
+    (line,) = told
+    new = urlsplit(bus.url).port
+    assert f"{port} is taken" in line
+    assert f"port {new}" in line
+    assert urlsplit(nats_bus(home, "127.0.0.1", None, told.append).url).port == new
+
+
+async def test_the_address_for_other_machines_is_in_a_private_file_and_only_where_they_can_reach_it(
+    tmp_path: Path, free_port: Callable[[], int]
+) -> None:
+    home, port = open_home(tmp_path / "home"), free_port()
+    open_bus = nats_bus(home, "0.0.0.0", port, silent)
+    assert open_bus.outside is not None
+    assert open_bus.outside.stat().st_mode & 0o777 == 0o600
+    url = urlsplit(open_bus.outside.read_text().strip())
+    assert (url.username, url.port) == ("proctor", port)
+    assert url.hostname not in {None, "0.0.0.0"}
+    assert urlsplit(open_bus.url).hostname == "127.0.0.1"
+    assert nats_bus(home, "127.0.0.1", None, silent).outside is None
+    assert not open_bus.outside.exists()

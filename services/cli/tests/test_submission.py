@@ -50,7 +50,10 @@ def test_what_is_left_out_is_left_out_of_the_body() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[experiment]\nbenchmark = "b"\n[[agents]]\nharness = oracle\n', r"run\.toml: .*line 4, column 11"),
+        (
+            '[experiment]\nbenchmark = "b"\n[[agents]]\nharness = oracle\n',
+            r"run\.toml: line 4: invalid value, at column 11; a text needs",
+        ),
         ('[experimnt]\nbenchmark = "b"\n', r"experimnt.*did you mean \[experiment\]\?"),
         ("[zzz]\n", "zzz: there is no such section: known are experiment, tasks, agents"),
         ('[[agents]]\nharness = "nop"\n', r"\[experiment\] is missing"),
@@ -73,7 +76,16 @@ def test_each_mistake_is_named(text: str, message: str) -> None:
         read(text)
 
 
-def test_broken_toml_shows_the_line() -> None:
-    with pytest.raises(Failure) as caught:
-        read('[experiment]\nbenchmark = "b"\n[[agents]]\nharness = oracle\n')
-    assert caught.value.details == ("4: harness = oracle",)
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('[experiment]\nbenchmark = "b"\n[[agents]]\nharness = oracle\n', "4: harness = oracle"),
+        ('[experiment]\nbenchmark = "b"\n[env]\nA = """x\n\n', '4: A = """x'),
+        ('[experiment]\nbenchmark = ["b"\n\n', '2: benchmark = ["b"'),
+        ("[experiment", "1: [experiment"),
+    ],
+)
+def test_broken_toml_shows_the_line(text: str, line: str) -> None:
+    with pytest.raises(Failure, match=f"line {line[0]}: ") as caught:
+        read(text)
+    assert caught.value.details == (line,)

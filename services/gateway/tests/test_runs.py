@@ -66,7 +66,7 @@ async def test_nobody_projects(gateway: Any, manifest: Manifest) -> None:
     one = (await gateway.client.get(f"{RUNS}/{run['name']}")).json()
     assert (one["id"], one["status"], one["expected"]) == (run["id"], "pending", 0)
     listed = {key for key in run if key not in {"task_count", "warnings"}}
-    assert listed == {key for key in one if key not in {"config", "agent_results"}}
+    assert listed == {key for key in one if key not in {"config", "agent_results", "kinds"}}
     stopped = (await gateway.client.post(f"{RUNS}/{run['id']}/stop", json={})).json()
     assert stopped["stop_requested"]
     ready = (await gateway.client.get("/readyz")).json()
@@ -113,9 +113,35 @@ async def test_a_mistake_reaches_the_caller_with_its_keys(gateway: Any, manifest
     assert answer.status_code == 400
     issue = answer.json()["issues"][0]
     assert (issue["key"], issue["correction"]) == ("agents[0].harness", "oracle")
-    unknown = await gateway.client.post(RUNS, json={**ORACLE, "experiment_config": {"benchmark": "acme/tinny"}})
-    assert unknown.json()["issues"][0]["key"] == "experiment.benchmark"
-    assert unknown.json()["issues"][0]["correction"] == "acme/tiny"
+    unknown = await gateway.client.post(RUNS, json={**body, "experiment_config": {"benchmark": "acme/tinny"}})
+    assert [(issue["key"], issue["correction"]) for issue in unknown.json()["issues"]] == [
+        ("experiment.benchmark", "acme/tiny"),
+        ("agents[0].harness", "oracle"),
+    ]
+
+
+async def test_agents_of_one_entrant_are_accepted_with_a_warning(gateway: Any, manifest: Manifest) -> None:
+    await gateway.insert_benchmark(manifest)
+    answer = await gateway.client.post(RUNS, json={**ORACLE, "agents": [{"harness": "oracle"}] * 2})
+    assert (answer.status_code, len(answer.json()["warnings"])) == (201, 1)
+    named = [{"harness": "oracle", "name": "brave"}, {"harness": "oracle"}]
+    answer = await gateway.client.post(RUNS, json={**ORACLE, "agents": named})
+    assert (answer.status_code, answer.json()["warnings"]) == (201, [])
+    one = (await gateway.client.get(f"{RUNS}/{answer.json()['id']}")).json()
+    assert [agent["name"] for agent in one["config"]["agents"]] == ["brave", None]
+
+
+async def test_the_kinds_of_a_runs_results(gateway: Any, projection: None, manifest: Manifest) -> None:
+    """Two tries fail for the platform, one for the agent; what isn't final yet has no outcome."""
+    await ready(gateway, manifest)
+    body = {key: value for key, value in ORACLE.items() if key != "tasks_config"}
+    run = (await gateway.client.post(RUNS, json={**body, "agents": [{"harness": "oracle"}, {"harness": "nop"}]})).json()
+    cells = ["0-0-1", "0-1-1", "1-0-1", "1-1-1"]
+    await gateway.plan(run["id"], manifest, agents=2)
+    for cell, kind in zip(cells, ("setup_failed", "agent_timeout", "setup_failed", "setup_failed"), strict=True):
+        last = await gateway.error(run["id"], cell, kind, settle=cell != "1-1-1")
+    one = await gateway.until(f"{RUNS}/{run['id']}", position=last)
+    assert one["kinds"] == []
 
 
 async def test_a_selection_too_long_for_one_event_is_refused(gateway: Any, manifest: Manifest) -> None:

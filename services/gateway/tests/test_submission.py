@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from proctor.contracts.config import RunConfig
 from proctor.contracts.manifest import Manifest
-from proctor.gateway.submission import Target, accept, check_ready, parse
-from proctor.service.errors import Invalid
+from proctor.gateway.submission import Target, accept, invalid, parse
+from proctor.service.errors import Invalid, Issue
 
 TARGET = Target(benchmark="b", key="acme/tiny", name="Tiny", status="ready", default_harness=None)
 BODY: dict[str, Any] = {"experiment_config": {"benchmark": "acme/tiny"}, "agents": [{"harness": "oracle", "env": {}}]}
@@ -39,6 +39,8 @@ MISTAKES: list[tuple[dict[str, Any], str, str | None]] = [
     (agents({"harness": None}), "agents[0].harness", None),
     (agents({"harness": ""}), "agents[0].harness", None),
     (agents({"hraness": "x"}), "agents[0].hraness", "harness"),
+    (agents({"name": "a\nb"}), "agents[0].name", None),
+    (agents({"name": "a"}, {"harness": "nop", "name": "a"}), "agents[1].name", None),
     (agents({"model": {"type": "provder"}}), "agents[0].model", None),
     (agents({"model": {"type": "provider", "model": "m"}}), "agents[0].model.api_key_secret", None),
     (
@@ -127,15 +129,100 @@ def test_what_a_selection_takes(tasks: dict[str, Any], expected: int, manifest: 
     assert accept(parse(body), TARGET, manifest).tasks == expected
 
 
-def test_every_problem_is_told_at_once(manifest: Manifest) -> None:
-    body = changed(
-        execution_config={"attempts_per_task": 0, "max_retries": 99}, env_config={"a": "b"}, secrets={"required": ["X"]}
-    )
-    expected = {"execution.attempts_per_task", "execution.max_retries", "env.a", "secrets.required"}
-    assert set(problems(body, manifest)) == expected
-    body = changed(agents=[{"harness": "orakle"}, {"harness": "command"}], tasks_config={"task_names": ["acme/x"]})
-    expected = {"agents[0].harness", "agents[1].env.PROCTOR_COMMAND", "tasks.task_names"}
-    assert set(problems(body, manifest)) == expected
+EVERYTHING_WRONG: dict[str, Any] = {
+    "secrets": {"required": ["X"]},
+    "env_config": {"lower": "x", "_OSMOSIS_Y": "1"},
+    "execution_config": {"max_retries": 99, "attempts_per_task": 0, "verifier_secrets": ["GRADER", "g"]},
+    "agents": [
+        {"env": {"PROCTOR_COMMAND": 5, "_OSMOSIS_X": "1"}, "harness": "command"},
+        {"harness": "orcale", "hraness": "x", "name": ""},
+        "nop",
+        {"harness": "nop", "model": {"type": "provider", "model": 5}},
+        {"harness": " "},
+    ],
+    "tasks_config": {"task_names": [5, "acme/sort-number"], "categories": ["fils"]},
+    "experiment_config": {"benchmark": "acme/tiny", "benchmrk": "x"},
+    "experimnt": {},
+}
+ALL_THAT_IS_WRONG = [
+    ("experimnt", "experiment_config"),
+    ("experiment.benchmrk", "benchmark"),
+    ("tasks.task_names[0]", None),
+    ("tasks.task_names", "acme/sort-numbers"),
+    ("tasks.categories", "files"),
+    ("agents[0].env.PROCTOR_COMMAND", None),
+    ("agents[0].env._OSMOSIS_X", None),
+    ("agents[1].hraness", "harness"),
+    ("agents[1].name", None),
+    ("agents[1].harness", "oracle"),
+    ("agents[2]", None),
+    ("agents[3].model.model", None),
+    ("agents[3].model.api_key_secret", None),
+    ("agents[4].harness", None),
+    ("execution.attempts_per_task", None),
+    ("execution.max_retries", None),
+    ("verifier.required[1]", None),
+    ("verifier.required", None),
+    ("env.lower", None),
+    ("env._OSMOSIS_Y", None),
+    ("secrets.required", None),
+]
+
+
+def told(body: dict[str, Any], target: Target | None, manifest: Manifest | None, *known: str) -> list[Issue]:
+    with pytest.raises(Invalid) as refused:
+        accept(parse(body), target, manifest, known)
+    return list(refused.value.issues)
+
+
+def test_every_problem_is_told_at_once_and_once_in_the_order_of_the_toml(manifest: Manifest) -> None:
+    issues = told(EVERYTHING_WRONG, TARGET, manifest)
+    assert [(issue.key, issue.correction) for issue in issues] == ALL_THAT_IS_WRONG
+
+
+def test_an_unknown_benchmark_hides_nothing_that_can_be_known_without_it() -> None:
+    body = {**EVERYTHING_WRONG, "experiment_config": {"benchmark": "acme/tinny"}}
+    issues = told(body, None, None, "acme/tiny", "Tiny")
+    needs_it = {"tasks.task_names", "tasks.categories", "experiment.benchmrk"}
+    expected = [wrong for wrong in ALL_THAT_IS_WRONG if wrong[0] not in needs_it]
+    expected.insert(1, ("experiment.benchmark", "acme/tiny"))
+    assert [(issue.key, issue.correction) for issue in issues] == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "keys"),
+    [
+        (changed(agents=[{"harness": "orcale"}] * 9), ["agents", *(f"agents[{index}].harness" for index in range(8))]),
+        (changed(agents=[{"harness": "command"}], env_config={"PROCTOR_COMMAND": 5}), ["env.PROCTOR_COMMAND"]),
+        (changed(agents=[{"harness": "command"}], secrets=[]), ["secrets"]),
+        (changed(execution_config={"verifier_secrets": ["K"]}, secrets={"required": ["K"]}), ["secrets.required"]),
+        (changed(execution_config={"verifier_secrets": ["K"]}, secrets=[]), ["secrets"]),
+        (changed(agents=[{"harness": {}}]), ["agents[0].harness"]),
+        (changed(experiment_config=5, agents=[{"harness": "orcale"}]), ["experiment", "agents[0].harness"]),
+        ({}, ["experiment", "agents"]),
+    ],
+)
+def test_what_follows_from_a_mistake_is_no_second_one(
+    change: dict[str, Any], keys: list[str], manifest: Manifest
+) -> None:
+    target = None if "experiment" in keys else TARGET
+    assert [issue.key for issue in told(change, target, manifest if target else None)] == keys
+
+
+@given(st.fixed_dictionaries({}, optional={"tasks": st.booleans(), "env": st.booleans(), "execution": st.booleans()}))
+def test_a_sound_body_is_read_as_the_configuration_would_be(sections: dict[str, bool]) -> None:
+    toml: dict[str, Any] = {
+        "experiment": {"benchmark": "x"},
+        "agents": [{"name": "a", "harness": "command", "env": {"PROCTOR_COMMAND": "true"}}, {}],
+        "tasks": {"categories": ["files"]},
+        "env": {"A": "b"},
+        "execution": {"attempts_per_task": 3, "timeout_multiplier": 2},
+    }
+    kept = {name: section for name, section in toml.items() if sections.get(name, True)}
+    wire = {name if name == "agents" else f"{name}_config": section for name, section in kept.items()}
+    read = parse(wire)
+    assert read.issues == ()
+    assert read.config == RunConfig.model_validate(kept)
 
 
 def test_too_many_results(manifest: Manifest) -> None:
@@ -161,13 +248,38 @@ def test_a_command_may_come_from_the_runs_env(manifest: Manifest) -> None:
     assert problems(body, manifest) == {}
 
 
-@pytest.mark.parametrize("status", ["pending", "syncing", "failed"])
-def test_only_a_ready_benchmark_runs(status: str) -> None:
+@pytest.mark.parametrize(
+    ("status", "why"), [("pending", "first sync"), ("syncing", "12 of 89"), ("failed", "no dataset.toml")]
+)
+def test_only_a_ready_benchmark_runs(status: str, why: str) -> None:
     target = Target("b", "k", "Tiny", status, None, sync_done=12, sync_total=89, error="no dataset.toml")
-    with pytest.raises(Invalid) as told:
-        check_ready(target)
-    assert [issue.key for issue in told.value.issues] == ["experiment.benchmark"]
-    assert {"pending": "first sync", "syncing": "12 of 89", "failed": "no dataset.toml"}[status] in told.value.message
+    (issue,) = told(BODY, target, None)
+    assert (issue.key, why in issue.message) == ("experiment.benchmark", True)
+
+
+SECRET_MODEL = {"type": "provider", "model": "m", "api_key_secret": "K"}
+
+
+@pytest.mark.parametrize(
+    ("listed", "warned"),
+    [
+        ([{"harness": "oracle"}, {"harness": "nop"}], []),
+        ([{"harness": "oracle"}, {"harness": "oracle", "name": "again"}], []),
+        ([{"harness": "oracle"}, {"harness": "oracle"}], [("agents[0]", "agents[1]")]),
+        ([{"harness": "oracle", "model": SECRET_MODEL}, {}], [("agents[0]", "agents[1]")]),
+        ([{"harness": "nop"}, {}, {"harness": "nop"}, {}], [("agents[0]", "agents[2]"), ("agents[1]", "agents[3]")]),
+    ],
+)
+def test_agents_that_are_one_entrant_are_accepted_with_a_warning(
+    listed: list[dict[str, Any]], warned: list[tuple[str, str]], manifest: Manifest
+) -> None:
+    target = Target(benchmark="b", key="k", name="n", status="ready", default_harness="oracle")
+    warnings = accept(parse(changed(agents=listed, tasks_config={"task_set": "parity"})), target, manifest).warnings
+    same = [warning for warning in warnings if "later one counts" in warning]
+    assert len(same) == len(warned)
+    for warning, (one, other) in zip(same, warned, strict=True):
+        assert warning.startswith(f"{one}:")
+        assert other in warning
 
 
 JSON = st.recursive(
@@ -178,12 +290,15 @@ JSON = st.recursive(
 SECTIONS = ("experiment_config", "agents", "tasks_config", "execution_config", "env_config", "secrets")
 
 
-@given(st.dictionaries(st.sampled_from(SECTIONS), JSON))
-def test_any_json_is_read_or_refused(body: dict[str, Any]) -> None:
+@given(body=st.dictionaries(st.sampled_from(SECTIONS), JSON))
+def test_any_json_is_read_or_has_its_issues(body: dict[str, Any], manifest: Manifest) -> None:
+    read = parse(body)
+    assert read.issues or read.config == RunConfig.model_validate(read.config.model_dump())
     try:
-        assert isinstance(parse(body).config, RunConfig)
+        accept(read, TARGET, manifest)
     except Invalid as error:
-        assert error.issues
+        assert {*read.issues} <= {*error.issues}
+        assert len({*error.issues}) == len(error.issues) > 0
         assert all(issue.key and issue.message for issue in error.issues)
 
 
@@ -192,7 +307,5 @@ def test_no_message_repeats_a_value(value: str) -> None:
     body = changed(
         env_config={"lower": value, "A": [value]}, secrets={"required": ["bad"], "provided": {"K": value, "bad": value}}
     )
-    with pytest.raises(Invalid) as told:
-        parse(body)
-    text = told.value.message + "".join(f"{issue.message}{issue.correction}" for issue in told.value.issues)
-    assert value not in text
+    issues = told(body, None, None)
+    assert value not in str(invalid(issues)) + "".join(f"{issue.message}{issue.correction}" for issue in issues)

@@ -61,8 +61,8 @@ class Server(Protocol):
 
 
 class History:
-    """One run's events as (writer, event), by a seed. `wild` adds retries, lost leases, repeats and stragglers;
-    with `broken` no verifier gives a reward."""
+    """One run's events as (writer, event), by a seed. `agents`: `<harness>` or `<harness>:<name>`. `wild` adds
+    retries, lost leases, repeats and stragglers; with `broken` no verifier gives a reward."""
 
     def __init__(
         self,
@@ -89,7 +89,10 @@ class History:
         self.config = RunConfig.model_validate(
             {
                 "experiment": {"benchmark": "k"},
-                "agents": [{"harness": harness} for harness in agents],
+                "agents": [
+                    {"harness": harness, "name": name or None}
+                    for harness, _, name in (agent.partition(":") for agent in agents)
+                ],
                 "execution": {"attempts_per_task": attempts},
             }
         )

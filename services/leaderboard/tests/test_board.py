@@ -58,6 +58,19 @@ def test_of_one_entrant_twice_in_a_run_the_later_counts(history: Any) -> None:
     assert [row["agent"] for row in shown["rows"]] == [1]
 
 
+def test_agents_of_different_names_are_two_entrants(history: Any) -> None:
+    first, second, third = ended(history(agents=("command:brave", "command:careful", "command")))
+    assert first.rules == second.rules == third.rules == ()
+    shown = {
+        row["entrant"]: (row["name"], row["harness"], row["agent"]) for row in board(9, [first, second, third])["rows"]
+    }
+    assert shown == {
+        "command (brave)": ("brave", "command", 0),
+        "command (careful)": ("careful", "command", 1),
+        "command": (None, "command", 2),
+    }
+
+
 def test_a_rerun_moves_the_row_instead_of_adding_one(history: Any) -> None:
     old = ended(history(seed=1, run="old", pass_rate=1.0))
     new = ended(history(seed=2, run="new", pass_rate=0.0), offset=1000)
@@ -108,6 +121,32 @@ def test_ranks_skip_after_a_tie_and_only_the_same_measurement_ties(history: Any)
     assert standings["other-version"]["reasons"] == ["version"]
     assert standings["other-version"]["comparison"] is None
     assert standings["worst"]["comparison"]["losses"] == 30
+
+
+@pytest.mark.parametrize(
+    ("tasks", "rates", "tied", "too_few"),
+    [
+        (4, (1.0, 0.0), True, True),
+        (5, (1.0, 0.0), False, False),
+        (5, (1.0, 1.0), True, False),
+        (5, (1.0, 1.0, 0.0), True, True),
+        (6, (1.0, 1.0, 0.0), True, False),
+    ],
+)
+def test_a_tie_says_whether_the_tasks_could_have_decided(
+    history: Any, tasks: int, rates: tuple[float, ...], tied: bool, too_few: bool
+) -> None:
+    """Better on each of n tasks is 2 of 2**n equally likely signs, counted half: p is 1/16 of 4 tasks, 1/32 of 5;
+    with two tests it is doubled."""
+    shapes = [{"run": f"r{place}", "agents": (f"command:{place}",)} for place in range(len(rates))]
+    entries = [
+        entry
+        for place, rate in enumerate(rates)
+        for entry in ended(history(tasks=tasks, pass_rate=rate, **shapes[place]), offset=1000 * place)
+    ]
+    standings = board(9000, entries)["ranks"]["pass_at_1"]["standings"]
+    comparison = standings[1]["comparison"]
+    assert (standings[1]["tied"], comparison["tasks"], comparison["too_few_tasks"]) == (tied, tasks, too_few)
 
 
 def test_a_board_of_nobody_is_empty() -> None:

@@ -2,30 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.contracts.config import Agent
+from proctor.contracts.entrant import AgentName
 from proctor.contracts.ids import Cell
-from proctor.leaderboard.identity import AgentName, agent_name, identities
-
-PROVIDER = {"type": "provider", "model": "openai/gpt-5.2", "api_key_secret": "K"}
-ENDPOINT = {"type": "endpoint", "base_url": "https://h.example:8443/v1/", "model": "m", "api_key_secret": "K"}
-HOSTED = {"type": "hosted", "base_model": "b", "lora_model_name": "l"}
+from proctor.leaderboard.identity import identities
 
 
-@pytest.mark.parametrize(
-    ("agent", "entrant"),
-    [
-        ({"harness": "oracle"}, "oracle"),
-        ({"harness": "codex", "model": PROVIDER}, "codex / openai/gpt-5.2"),
-        ({"harness": "codex", "model": ENDPOINT}, "codex / m @ h.example:8443/v1"),
-        ({"harness": "codex", "model": HOSTED}, "codex / b:l"),
-    ],
-)
-def test_an_entrant_is_harness_and_model_and_where_it_runs(agent: dict[str, object], entrant: str) -> None:
-    assert agent_name(Agent.model_validate(agent)).entrant == entrant
-
-
-def named(harness: str, model: str | None = None) -> AgentName:
-    return AgentName(harness, model, None, harness)
+def named(harness: str, model: str | None = None, name: str | None = None) -> AgentName:
+    return AgentName(name, harness, model, None, harness)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +16,8 @@ def named(harness: str, model: str | None = None) -> AgentName:
     [
         (named("oracle"), ["hello"], Cell(0, 0, 1), "0-oracle__hello__1"),
         (named("codex", "openai/gpt-5.2"), ["acme/a b"], Cell(0, 0, 12), "0-codex-openai-gpt-5.2__acme-a-b__12"),
+        (named("command", None, "v 2/careful"), ["hello"], Cell(0, 0, 1), "0-command-v-2-careful__hello__1"),
+        (named("codex", "gpt-5.2", "careful"), ["hello"], Cell(0, 0, 1), "0-codex-gpt-5.2__hello__1"),
         (named("a_b"), ["../x__y"], Cell(0, 0, 1), "0-a-b__x-y__1"),
     ],
 )

@@ -153,6 +153,23 @@ async def test_a_rebuild_takes_over_under_a_running_service(
     assert await dump(pool, "again") == await dump(pool, SCHEMA)
 
 
+async def test_rows_from_before_agents_had_names_equal_rebuilt_ones(
+    service: Service, append: Append, history: Any, pool: Pool, database_url: str
+) -> None:
+    async with service.running():
+        await service.settled(await append(history(9, agents=("oracle", "nop"))))
+    await pool.execute(
+        "SET search_path TO leaderboard; ALTER TABLE agents DROP COLUMN name CASCADE; "
+        "UPDATE entries SET row = row - 'name'; UPDATE runs SET config = config #- '{agents,0,name}'; "
+        "UPDATE runs SET config = config #- '{agents,1,name}'; DELETE FROM migrations WHERE number = 2; "
+        "RESET search_path"
+    )
+    await migrate(pool, PACKAGE, SCHEMA)
+    await service.deriver.catch_up()
+    await fill(pool, service.log, service.objects, database_url, "again")
+    assert await dump(pool, "again") == await dump(pool, SCHEMA)
+
+
 async def test_two_rebuilds_at_once_are_refused(service: Service, pool: Pool, database_url: str) -> None:
     async with pool.acquire() as other:
         await other.execute("SELECT pg_advisory_lock(hashtextextended('leaderboard_rebuilt', 0))")

@@ -49,7 +49,7 @@ async def test_a_stopped_runner_takes_nothing_more(
     await stage.until(works[0], AgentStarted)
     assert await stage.types(works[1]) == ["dispatched"]
     stop.set()
-    await asyncio.wait_for(serving, 20)
+    await asyncio.wait_for(serving, 10)
     assert await stage.types(works[0]) == ["dispatched", "claimed", "sandbox_ready", "agent_started", "cleaned"]
     assert await stage.types(works[1]) == ["dispatched"]
     assert list((tmp_path / "served" / "runner" / worker / "held").iterdir()) == []

@@ -71,7 +71,25 @@ async def test_what_a_timed_out_agent_left_is_dead_before_the_grade(stage: Any, 
     assert (await stage.call(work, Execute(id="x", command="pgrep -x sleep", timeout=5))).returncode == 1
 
 
+@pytest.mark.parametrize(("exit_code", "killed"), [(3, 1), (0, 0)])
+async def test_services_survive_a_clean_end_only(stage: Any, make_task: MakeTask, exit_code: int, killed: int) -> None:
+    stage.values = {"PROCTOR_COMMAND": f"setsid sleep 1001 & exit {exit_code}"}
+    work = await stage.work(make_task(), "command")
+    await stage.take(work)
+    assert (await stage.until(work, AgentFinished)).killed == killed
+    assert (await stage.call(work, Execute(id="x", command="pgrep -x sleep", timeout=5))).returncode == killed
+
+
 # over
+
+
+async def test_nothing_is_published_of_what_is_over(stage: Any, make_task: MakeTask) -> None:
+    work = await stage.work(make_task())
+    one = await stage.take(work)
+    await stage.until(work, AgentFinished)
+    one.over = True
+    assert await stage.outside.publish(one, AgentStarted(attempt=work.attempt, epoch=work.epoch)) is None
+    assert await stage.types(work) == TO_THE_GRADE
 
 
 async def _order(stage: Any, one: Any) -> None:
@@ -170,11 +188,16 @@ async def test_there_is_no_place_beyond_the_capacity(make_stage: MakeStage, make
     await asyncio.wait_for(waiting, 5)
 
 
-async def test_a_draining_runner_has_no_place(stage: Any) -> None:
-    await stage.runner.stop()
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(stage.runner.place(), 0.05)
+async def test_who_waits_for_a_place_is_let_go_when_it_drains(make_stage: MakeStage, make_task: MakeTask) -> None:
+    stage = await make_stage(capacity=1)
+    await stage.take(await stage.work(make_task()))
+    waiting = asyncio.create_task(stage.runner.place())
+    await asyncio.sleep(0.02)
+    assert not waiting.done()
+    await stage.runner.drain()
+    await asyncio.wait_for(waiting, 1)
     assert stage.runner.beat("0", "p").draining
+    assert len(stage.held()) == 1
 
 
 # failures

@@ -11,6 +11,7 @@ ENV_NAME = r"^[A-Z_][A-Z0-9_]*$"
 SECRET_NAME = r"^[A-Z][A-Z0-9_]*$"
 MAX_RESULTS = 100_000
 MAX_AGENTS = 8
+MAX_NAME = 64
 
 EnvName = Annotated[str, Field(pattern=ENV_NAME)]
 SecretName = Annotated[str, Field(pattern=SECRET_NAME, max_length=255)]
@@ -52,12 +53,21 @@ Model = Annotated[ProviderModel | EndpointModel | HostedModel, Field(discriminat
 
 
 class Agent(Section):
-    """A harness and its model. In an event `env` holds names alone: the values live in the vault with the run."""
+    """A harness and its model. `name` tells it from another of the same two. In an event `env` holds names alone: the
+    values live in the vault with the run."""
 
+    name: str | None = None
     harness: Text | None = None
     harness_api_key_secret: SecretName | None = None
     model: Model | None = None
     env: dict[EnvName, str] = Field(default_factory=dict)
+
+    @field_validator("name")
+    @classmethod
+    def _shown_in_one_line(cls, name: str | None) -> str | None:
+        if name is not None and not (name.isprintable() and 0 < len(name) <= MAX_NAME and name == name.strip()):
+            raise ValueError(f"must be 1 to {MAX_NAME} printable characters, the first and the last no space")
+        return name
 
 
 class Tasks(Section):

@@ -2,8 +2,10 @@
 
 import asyncio
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+from proctor.contracts.ids import short_id
 from proctor.contracts.work import TaskRef
 from proctor.objects import ObjectMissing, Objects
 from proctor.tasks import Task, TaskInvalid, load_task, unpack_task
@@ -29,7 +31,9 @@ class Packages:
         loading = self._loaded.get(reference.digest)
         if loading is None or (loading.done() and loading.exception() is not None):
             loading = self._loaded[reference.digest] = asyncio.create_task(self._fetch(reference))
-        return await asyncio.shield(loading)
+        task = await asyncio.shield(loading)
+        # a task without a name of its own is called by its folder, which here is its digest
+        return replace(task, name=reference.name)
 
     async def _fetch(self, reference: TaskRef) -> Task:
         place = self._folder / reference.digest.removeprefix("sha256:")
@@ -51,6 +55,14 @@ class Packages:
 
 
 def _unpack(data: bytes, place: Path, digest: str) -> Task:
+    """Others on this home may unpack the same package at the same moment: the first one's folder stays."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    unpack_task(data, place, digest=digest)
+    own = place.with_name(f".{place.name}.{short_id()}")
+    unpack_task(data, own, digest=digest)
+    try:
+        own.rename(place)
+    except OSError:
+        shutil.rmtree(own, ignore_errors=True)
+        if not place.is_dir():
+            raise
     return load_task(place)

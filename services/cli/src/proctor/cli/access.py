@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.cli.failure import Failure
-from proctor.cli.platform.home import Home, Running, read_running
+from proctor.cli.pasteable import pasteable
+from proctor.cli.platform.home import Home, Running, owner, read_running
 from proctor.service.settings import default_home
 
 
@@ -16,7 +17,10 @@ class Access:
 
 
 def home_of(path: Path | None) -> Home:
-    return Home((path or default_home()).expanduser().absolute())
+    try:
+        return Home((path or default_home()).expanduser().absolute())
+    except RuntimeError:
+        raise Failure(f"{path}: there is no such user: name a folder with --home") from None
 
 
 def find_access(path: Path | None) -> Access:
@@ -30,8 +34,12 @@ def find_access(path: Path | None) -> Access:
 def find_running(home: Home) -> Running:
     running = read_running(home)
     if running is None:
+        if other := owner(home.root):
+            raise Failure(f"can't read {home.root} (it belongs to {other}): name another with --home or PROCTOR_HOME")
+        if home.root.is_file():
+            raise Failure(f"{home.root} is a file: name the folder of a platform with --home")
         raise Failure(
-            f"no platform runs in {home.root}: start one with `proctor up --home {home.root}`, "
+            f"no platform runs in {home.root}: start one with `{pasteable('up', home=home.root)}`, "
             "or name another by --home or PROCTOR_URL"
         )
     return running

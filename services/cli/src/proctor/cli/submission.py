@@ -20,7 +20,7 @@ SECTIONS: Final = {
 """TOML section -> key of the body; `verifier` and `secrets` are mapped by their own rules."""
 
 _KNOWN: Final = (*SECTIONS, "verifier", "secrets")
-_PLACE: Final = re.compile(r"\(at line (\d+), column \d+\)")
+_PLACE: Final = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
 def read_submission(text: str, file: str, environment: Mapping[str, str]) -> Table:
@@ -41,14 +41,19 @@ def _parse(text: str, file: str) -> Table:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Failure(f"{file}: {error}", details=_line(text, str(error))) from None
+        problem, line = _place(text, str(error))
+        shown = (text.splitlines() or [""])[line - 1]
+        raise Failure(f"{file}: line {line}: {problem}", details=(f"{line}: {shown}",)) from None
 
 
-def _line(text: str, message: str) -> tuple[str, ...]:
-    place = _PLACE.search(message)
-    lines = text.splitlines()
-    number = int(place[1]) if place else 0
-    return (f"{number}: {lines[number - 1]}",) if 0 < number <= len(lines) else ()
+def _place(text: str, message: str) -> tuple[str, int]:
+    """The problem, and the line it is in: counted from 1, the last one with text where the end came too soon."""
+    if place := _PLACE.search(message):
+        problem, line = f"{message[: place.start()].strip()}, at column {place[2]}", int(place[1])
+    else:
+        problem, line = message, len(text.rstrip().splitlines())
+    hint = "; a text needs quotes" if "Invalid value" in message else ""
+    return problem[:1].lower() + problem[1:] + hint, max(1, line)
 
 
 def _check_sections(document: Table, file: str) -> None:

@@ -8,7 +8,6 @@ from math import inf
 
 from litestar import Litestar, Router
 from litestar.di import Provide
-from litestar.openapi import OpenAPIConfig
 
 from proctor.eventlog import EventLog
 from proctor.gateway import headers, problems
@@ -18,7 +17,19 @@ from proctor.gateway.edges import PATIENCE_SECONDS, Edges
 from proctor.gateway.feed import ProjectionFeed
 from proctor.gateway.folds import RunFolds
 from proctor.gateway.manifests import Manifests
-from proctor.gateway.routes import benchmarks, events, fleet, health, identity, logs, results, runs, uploads
+from proctor.gateway.routes import (
+    benchmarks,
+    description,
+    events,
+    fleet,
+    health,
+    home,
+    identity,
+    logs,
+    results,
+    runs,
+    uploads,
+)
 from proctor.gateway.server import serve_http
 from proctor.gateway.settings import GatewaySettings
 from proctor.gateway.vault import eraser, resolver
@@ -57,14 +68,15 @@ def build_app(edges: Edges) -> Litestar:
             identity.workspaces,
         ],
         middleware=[BearerAuthentication],
+        security=[{description.TOKEN: []}],
     )
     app = Litestar(
-        route_handlers=[health.live, health.ready, api],
+        route_handlers=[home.home, description.openapi, health.live, health.ready, api],
         dependencies={"edges": Provide(lambda: edges, sync_to_thread=False)},
         exception_handlers={Exception: problems.respond},
         before_send=[headers.add_security_headers],
         request_max_body_size=BODY_BYTES,
-        openapi_config=OpenAPIConfig(title="Proctor", version="1", path="/api/schema", render_plugins=[]),
+        openapi_config=description.OPENAPI,
         logging_config=None,
     )
     app.state.pool = edges.pool

@@ -4,10 +4,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+from proctor.contracts.entrant import AgentName
 from proctor.contracts.events import Usage
 from proctor.contracts.folds.attempt import AttemptState
 from proctor.contracts.states import IN_SLOT, TERMINAL_ATTEMPT, TERMINAL_RUN, AttemptStatus, RunStatus
-from proctor.leaderboard.identity import AgentName
 
 MOST: Final = 2**53
 

@@ -6,7 +6,17 @@ from typing import Any, Final
 
 from proctor.leaderboard.entry import STORED_SCORES, Entry
 from proctor.leaderboard.scores import Json, metrics
-from proctor.statistics import Board, Entrant, Metric, Standing, pareto, rank
+from proctor.statistics import (
+    Board,
+    Comparison,
+    Entrant,
+    Metric,
+    Standing,
+    pareto,
+    rank,
+    sign_flip_integers,
+    sign_flip_reals,
+)
 
 RANKED_BY: Final = (Metric.PASS_AT_1, Metric.PASS_AT_K, Metric.COST, Metric.TIME, Metric.TOKENS)
 
@@ -47,19 +57,32 @@ def _row(entry: Entry, scores: Entrant) -> Json:
 
 
 def _ranks(found: Board) -> Json:
+    tests = sum(standing.comparison is not None for standing in found.standings)
     return {
         "k": found.k,
         "leader": found.leader,
-        "standings": [_standing(standing) for standing in found.standings],
+        "standings": [_standing(standing, tests, found.alpha) for standing in found.standings],
     }
 
 
-def _standing(standing: Standing) -> dict[str, Any]:
+def _standing(standing: Standing, tests: int, alpha: float) -> dict[str, Any]:
     return {
         "entrant": standing.entrant,
         "rank": standing.rank,
         "tied": standing.tied,
         "comparable": standing.comparable,
         "reasons": list(standing.reasons),
-        "comparison": asdict(standing.comparison) if standing.comparison else None,
+        "comparison": _comparison(standing.comparison, tests, alpha) if standing.comparison else None,
     }
+
+
+def _comparison(found: Comparison, tests: int, alpha: float) -> Json:
+    apart = found.p_adjusted <= alpha
+    return {**asdict(found), "too_few_tasks": not apart and tests * _least_p(found) > alpha}
+
+
+def _least_p(found: Comparison) -> float:
+    """What the same test says of an entrant that is better on each of so many tasks: no result is clearer."""
+    if found.method == "sign_flip_mid_p":
+        return sign_flip_integers([1] * found.tasks).p
+    return sign_flip_reals([1.0] * found.tasks).p

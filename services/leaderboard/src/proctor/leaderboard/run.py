@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from proctor.contracts.catalogue import CATALOGUE, level_of
+from proctor.contracts.entrant import agent_name
 from proctor.contracts.events import (
     AgentFinished,
     AttemptCancelled,
@@ -24,7 +25,7 @@ from proctor.contracts.manifest import ManifestTask, RunLock
 from proctor.contracts.records import Recorded
 from proctor.contracts.states import TERMINAL_ATTEMPT, TERMINAL_RUN, AttemptStatus, RunStatus
 from proctor.leaderboard.agent import AgentModel
-from proctor.leaderboard.identity import Identities, agent_name, identities
+from proctor.leaderboard.identity import Identities, identities
 from proctor.leaderboard.result import Result, advance, cancelled, cleaned
 
 UNPLANNED = Identities((), ())

@@ -50,6 +50,9 @@ async def serve(settings: RunnerSettings, stop: asyncio.Event) -> None:
             report_health(settings, lambda: answers(connection)),
         )
     finally:
+        await runner.drain()
+        for subscriber in broker.subscribers:
+            await subscriber.stop()
         await runner.stop()
         await beats.once()
         await broker.stop()

@@ -94,9 +94,9 @@ class Runner:
             self._place_free.notify_all()
 
     async def place(self) -> None:
-        """Wait until one more try fits, for ever once it drains."""
+        """Wait until one more try fits, or until it drains."""
         async with self._place_free:
-            await self._place_free.wait_for(lambda: len(self._tries) < self.capacity and not self.draining)
+            await self._place_free.wait_for(lambda: len(self._tries) < self.capacity or self.draining)
 
     # orders
 
@@ -141,9 +141,15 @@ class Runner:
         if one is not None:
             one.may_begin(step)
 
+    async def drain(self) -> None:
+        """Take nothing more."""
+        self.draining = True
+        async with self._place_free:
+            self._place_free.notify_all()
+
     async def stop(self) -> None:
         """Hand everything back: sandboxes are removed, nothing more is published of their epochs."""
-        self.draining = True
+        await self.drain()
         self._outside.patience = STOP_SECONDS
         tasks = list(self._tasks.values())
         for held in [one.held for one in self._tries.values()]:

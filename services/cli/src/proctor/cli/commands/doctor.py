@@ -6,7 +6,7 @@ import typer
 from rich.text import Text
 
 from proctor.cli.access import home_of
-from proctor.cli.checks import can_run, checks
+from proctor.cli.checks import can_run, checks, verdict
 from proctor.cli.output import HomeOption, JsonOption, PortOption, console, print_json, say
 
 
@@ -20,6 +20,6 @@ def doctor(home: HomeOption = None, port: PortOption = 8700, as_json: JsonOption
             style = "green" if check.ok else "red" if check.needed else "yellow"
             mark = "✓" if check.ok else "✗" if check.needed else "–"
             console.print(Text.assemble((f"{mark} ", style), f"{check.name:<12}", check.found), soft_wrap=True)
-        say("agents can run here" if can_run(found) else "agents can't run here: see above")
+        say(verdict(found))
     if not can_run(found):
         raise typer.Exit(1)

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import shlex
 import time
 from importlib import resources
 from pathlib import Path
@@ -20,7 +19,8 @@ from proctor.cli.display.results import results_table
 from proctor.cli.display.status import StatusView
 from proctor.cli.documents import Json
 from proctor.cli.follow import board_with, follow_run, follow_sync, poll
-from proctor.cli.output import console, notice, say
+from proctor.cli.output import console, notice, say, show
+from proctor.cli.pasteable import pasteable
 from proctor.cli.platform.home import Home
 from proctor.cli.platform.installation import platform
 from proctor.cli.platform.ports import free_port
@@ -30,6 +30,11 @@ from proctor.cli.submission import read_submission
 from proctor.service.settings import default_home
 
 BENCHMARK: Final = "first-steps"
+AGENTS: Final = (
+    "oracle    runs each task's own solution: it should pass everything",
+    "nop       does nothing: it should pass nothing",
+    "command   a few lines of shell that know four of the tasks, two of them only every other time",
+)
 SYNC_SECONDS: Final = 60.0
 RUN_SECONDS: Final = 600.0
 
@@ -75,7 +80,7 @@ def _play(client: Client, home: Home) -> Shown:
     say(f"benchmark {benchmark['key']}: {benchmark['task_count']} tasks")
     run = client.post("runs", read_submission(text, "run.toml", {}))
     with run_view(console) as view:
-        run = follow_run(client, run["id"], view.show, RUN_SECONDS)
+        run = follow_run(client, run["id"], view.show, RUN_SECONDS, view.say)
     board = board_with(client, benchmark["id"], run["id"])
     results = list(client.pages(f"runs/{segment(run['id'])}/results"))
     return Shown(client.get(f"runs/{segment(run['id'])}"), board, results)
@@ -88,7 +93,10 @@ def _nothing(_: Json) -> None:
 def _conclude(home: Home, shown: Shown, problems: list[str], elapsed: float) -> None:
     agents = [agent_label(agent) for agent in shown.run["agent_results"]]
     say("")
-    console.print(results_table(shown.results, agents))
+    for line in AGENTS:
+        say(line)
+    say("")
+    show(results_table(shown.results, agents))
     say("P passed, F failed, E errored; a letter for each attempt")
     say("")
     show_board(shown.board)
@@ -99,7 +107,7 @@ def _conclude(home: Home, shown: Shown, problems: list[str], elapsed: float) -> 
         say(f"note: {note}")
     for problem in problems:
         notice(f"unexpected: {problem}")
-    root = shlex.quote(str(home.root))
     say(f"took {elapsed:.1f} s; the data is in {home.root}")
-    say(f"bring it up again   proctor up --home {root}")
-    say(f"then run it again   proctor run submit {root}/demo.toml --home {root} --wait")
+    say(f"bring it up again   {pasteable('up', home=home.root)}")
+    submit = pasteable("run", "submit", str(home.root / "demo.toml"), "--wait", home=home.root)
+    say(f"then run it again   {submit}")

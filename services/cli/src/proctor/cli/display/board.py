@@ -103,7 +103,8 @@ def board_notes(board: Json) -> Iterator[str]:
         yield f"= tied: {_why_tied(board)}"
     for entry in parts(board, "ineligible"):
         rule = next(iter(texts(entry, "rules")), "")
-        yield f"not ranked: {agent_label(entry)} in {entry.get('run_name') or entry.get('run')}: {RULES.get(rule, rule)}"
+        where = f"{agent_label(entry)} in {entry.get('run_name') or entry.get('run')}"
+        yield f"not ranked: {where}: {RULES.get(rule, rule)}"
 
 
 def _why_tied(board: Json) -> str:

@@ -95,14 +95,13 @@ def _cannot_use(root: Path, error: OSError) -> str:
 
 
 def owner(root: Path) -> str | None:
-    """Whose home it is, when it is another's and closed to us."""
-    try:
-        user = root.stat().st_uid
-        if user == os.geteuid() or os.access(root, os.R_OK | os.W_OK | os.X_OK):
-            return None
-        return pwd.getpwuid(user).pw_name
-    except OSError:
+    """Whose folder it is, or is in, when it is another's and closed to us."""
+    place = next(place for place in (root, *root.parents) if place.exists())
+    user = place.stat().st_uid
+    if user == os.geteuid() or os.access(place, os.R_OK | os.X_OK):
         return None
+    try:
+        return pwd.getpwuid(user).pw_name
     except KeyError:
         return f"user {user}"
 

@@ -48,9 +48,7 @@ async def platform(
 ) -> AsyncGenerator[Platform]:
     """Everything ready inside, everything gone after. Raises Failure with what is in the way; then a home that wasn't
     there isn't there still."""
-    if not path.exists():
-        _check_ports(plan)
-    home = open_home(path)
+    home = _open_home(path, plan)
     async with contextlib.AsyncExitStack() as after:
         after.enter_context(held(home))
         _check_ports(plan)
@@ -70,6 +68,13 @@ async def platform(
         running = Running(os.getpid(), plan.url, bus.url, cluster.url)
         write_running(home, running)
         yield Platform(home, running, bus, supervisor)
+
+
+def _open_home(path: Path, plan: Plan) -> Home:
+    """One that is there is opened before its ports are asked for: who holds it may hold them too, and is named."""
+    if not path.exists():
+        _check_ports(plan)
+    return open_home(path)
 
 
 def _check_ports(plan: Plan) -> None:

@@ -66,7 +66,7 @@ def steady_port(host: str) -> int:
 
 
 def is_loopback(host: str) -> bool:
-    return host == "localhost" or host == "::1" or host.startswith("127.")
+    return host in {"localhost", "::1"} or host.startswith("127.")
 
 
 def local_address(host: str) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 import asyncpg
@@ -18,7 +18,7 @@ from proctor.gateway.folds import run_head
 from proctor.gateway.intents.append import append
 from proctor.gateway.names import free_name, stem
 from proctor.gateway.readmodel import benchmarks
-from proctor.gateway.submission import Target, accept, check_ready, invalid, parse, unknown_benchmark
+from proctor.gateway.submission import Accepted, Submission, Target, accept, invalid, parse
 from proctor.gateway.vault.values import RunValues, store, values_of
 from proctor.service.errors import Conflicting, Forbidden, Issue, NotFound
 
@@ -47,15 +47,14 @@ async def submit(edges: Edges, who: Principal, body: Mapping[str, Any], key: str
     if key is not None and await _is_repeat(edges, who.workspace, run, request):
         return Submitted(run, 0, None, ())
     submission = parse(body)
-    target, row = await _target(edges, who.workspace, submission.config.experiment.benchmark)
-    check_ready(target)
-    accepted = accept(submission, target, await edges.manifests.get(row["manifest"]))
+    row = await _benchmark(edges, who.workspace, submission)
+    accepted = await _accept(edges, who.workspace, submission, row)
     event = RunSubmitted(
         run=run,
         name=stem(run),
-        benchmark=target.benchmark,
-        benchmark_key=target.key,
-        benchmark_name=target.name,
+        benchmark=row["benchmark"],
+        benchmark_key=row["key"],
+        benchmark_name=row["name"],
         version=row["version"],
         manifest=row["manifest"],
         pass_threshold=_threshold(accepted.config.execution.pass_threshold, row["pass_threshold"]),
@@ -107,12 +106,18 @@ def _check_same(used: bytes, request: bytes) -> None:
         )
 
 
-async def _target(edges: Edges, workspace: str, wanted: str) -> tuple[Target, benchmarks.Row]:
-    row = await benchmarks.find(edges.pool, workspace, wanted)
-    if row is None:
-        raise unknown_benchmark(wanted, await benchmarks.words(edges.pool, workspace))
-    fields = ("benchmark", "key", "name", "status", "default_harness", "sync_done", "sync_total", "error")
-    return Target(**{field: row[field] for field in fields}), row
+async def _benchmark(edges: Edges, workspace: str, submission: Submission) -> benchmarks.Row:
+    """Empty where there is none of that name."""
+    wanted = submission.benchmark
+    return (await benchmarks.find(edges.pool, workspace, wanted) if wanted else None) or {}
+
+
+async def _accept(edges: Edges, workspace: str, submission: Submission, row: benchmarks.Row) -> Accepted:
+    if not row:
+        return accept(submission, None, None, await benchmarks.words(edges.pool, workspace))
+    target = Target(**{field.name: row[field.name] for field in fields(Target)})
+    manifest = await edges.manifests.get(row["manifest"]) if target.ready else None
+    return accept(submission, target, manifest)
 
 
 def _threshold(of_run: float | None, of_benchmark: object) -> str:

@@ -18,6 +18,12 @@ SELECT * FROM leaderboard.api_runs WHERE workspace = $1 AND run = $2
 UNION ALL SELECT * FROM leaderboard.api_runs WHERE workspace = $1 AND name = $2 AND run <> $2 LIMIT 1
 """
 _AGENTS: Final = "SELECT * FROM leaderboard.api_agents WHERE workspace = $1 AND run = $2 ORDER BY agent"
+_KINDS: Final = """
+SELECT agent, kind, outcome, fault, count(*) AS count,
+       (array_agg(message ORDER BY task, number) FILTER (WHERE message IS NOT NULL))[1] AS message
+FROM leaderboard.api_results WHERE workspace = $1 AND run = $2 AND valid_to IS NULL AND kind IS NOT NULL
+GROUP BY agent, kind, outcome, fault ORDER BY count DESC, agent, kind, outcome
+"""
 _RESULTS: Final = """
 SELECT * FROM leaderboard.api_results
 WHERE workspace = $1 AND run = $2 AND valid_to IS NULL AND ($3::int IS NULL OR agent = $3)
@@ -69,6 +75,12 @@ async def find(pool: Pool, workspace: str, wanted: str) -> Row | None:
 
 async def agents(pool: Pool, workspace: str, run: str) -> list[Row]:
     return [dict(row) for row in await pool.fetch(_AGENTS, workspace, run)]
+
+
+async def kinds(pool: Pool, workspace: str, run: str) -> list[Row]:
+    """How often each error kind came with each outcome (None: not final), most frequent first, each with the message
+    of its first result."""
+    return [dict(row) for row in await pool.fetch(_KINDS, workspace, run)]
 
 
 async def results(

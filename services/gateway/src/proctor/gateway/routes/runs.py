@@ -1,5 +1,6 @@
 """Submit, list, look at and stop runs."""
 
+import asyncio
 from typing import Annotated, Any
 
 from litestar import Response, get, post
@@ -65,8 +66,11 @@ async def get_run(request: ApiRequest, edges: Opened, run: FromPath[str]) -> dic
     row = await runs.find(edges.pool, workspace, run)
     if row is None:
         return await _unprojected(edges, workspace, await run_id(edges, workspace, run))
-    agents = await runs.agents(edges.pool, workspace, row["run"])
-    return {**shapes.run(row), "config": row["config"], "agent_results": [shapes.agent(agent) for agent in agents]}
+    agents, kinds = await asyncio.gather(
+        runs.agents(edges.pool, workspace, row["run"]), runs.kinds(edges.pool, workspace, row["run"])
+    )
+    results = {"agent_results": [shapes.agent(agent) for agent in agents], "kinds": kinds}
+    return {**shapes.run(row), "config": row["config"], **results}
 
 
 @post("/{run:str}/stop", guards=[at_least(Role.MEMBER)], status_code=202)
@@ -123,4 +127,4 @@ async def _unprojected(edges: Edges, workspace: str, run: str) -> dict[str, Any]
     if folded is None or folded.state.submitted is None:
         raise NotFound("there is no such run in this workspace")
     config = folded.state.submitted.config.model_dump(mode="json")
-    return {**shapes.run_from_log(folded), "config": config, "agent_results": []}
+    return {**shapes.run_from_log(folded), "config": config, "agent_results": [], "kinds": []}

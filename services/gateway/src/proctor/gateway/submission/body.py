@@ -56,9 +56,10 @@ def parse(body: Mapping[str, Any]) -> Submission:
     secret_part = read_secrets(body.get("secrets"))
     readings: list[Reading[Any]] = [*parts.values(), *agents, secret_part]
     secrets = secret_part.value or Secrets()
-    found = {name: part.value for name, part in parts.items() if part.value is not None}
+    found: dict[str, Any] = {name: part.value for name, part in parts.items() if part.value is not None}
+    found.setdefault("experiment", _NO_EXPERIMENT)
     found["agents"] = [part.value or Agent() for part in agents]
-    config = RunConfig.model_construct(**{"experiment": _NO_EXPERIMENT, **found})
+    config = RunConfig.model_construct(None, **found)
     issues = [
         *(Issue(key, "isn't a part of a submit", closest(key, _BODY_KEYS)) for key in body if key not in _BODY_KEYS),
         *(Issue(name, "is required") for name in _REQUIRED if name not in toml),
@@ -74,9 +75,9 @@ def _agents(raw: object) -> tuple[list[Reading[Agent]], tuple[Issue, ...]]:
     """Each by itself. Of too many the first are read."""
     if raw is None:
         return [], ()
-    listed = cast("list[object]", raw) if isinstance(raw, list) else []
-    agents = [read(_AGENT, agent, ("agents", index)) for index, agent in enumerate(listed[:MAX_AGENTS])]
-    return agents, read(_AGENTS, raw, ("agents",)).issues
+    issues = read(_AGENTS, raw, ("agents",)).issues
+    listed = cast("list[object]", raw)[:MAX_AGENTS] if isinstance(raw, list) else []
+    return [read(_AGENT, agent, ("agents", index)) for index, agent in enumerate(listed)], issues
 
 
 def _names(agents: Sequence[Agent]) -> Iterator[Issue]:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from proctor.contracts.config import HARNESSES, MAX_RESULTS, Agent, RunConfig
+from proctor.contracts.entrant import agent_name
 from proctor.contracts.manifest import Manifest, ManifestTask
 from proctor.gateway.submission.body import Submission
 from proctor.gateway.submission.findings import closest, invalid
 from proctor.gateway.submission.selection import select
-from proctor.service.errors import Invalid, Issue
+from proctor.service.errors import Issue
 
 COMMAND_VARIABLE: Final = "PROCTOR_COMMAND"
 
@@ -28,6 +29,10 @@ class Target:
     sync_total: int = 0
     error: str | None = None
 
+    @property
+    def ready(self) -> bool:
+        return self.status == "ready"
+
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
@@ -38,41 +43,42 @@ class Accepted:
     warnings: tuple[str, ...]
 
 
-def accept(submission: Submission, target: Target, manifest: Manifest) -> Accepted:
-    """Hold a submission against its benchmark. Raises `Invalid` with an issue for each problem."""
-    config, warnings = _with_harnesses(submission.config, target.default_harness)
-    issues = [*_harnesses(config, submission.provided), *_secret_references(config, submission.provided)]
-    tasks, selection_issues = select(manifest, config.tasks)
-    issues += selection_issues
-    results = len(tasks) * len(config.agents) * config.execution.attempts_per_task
-    if results > MAX_RESULTS:
-        issues.append(
-            Issue(
-                "execution.attempts_per_task",
-                f"{len(tasks)} tasks x {len(config.agents)} agents x {config.execution.attempts_per_task} attempts are "
-                f"{results:,} results, more than {MAX_RESULTS:,}: choose fewer",
-            )
-        )
-    if issues:
+def accept(
+    submission: Submission, target: Target | None, manifest: Manifest | None, known: Iterable[str] = ()
+) -> Accepted:
+    """Hold a submission against its benchmark. `target` is None where there is no such benchmark, `known` are those
+    that may have been meant; `manifest` is a ready one's task list. Raises `Invalid` with an issue for each problem,
+    those of the submission by itself included."""
+    config, warnings = _with_harnesses(submission.config, target.default_harness if target else None)
+    tasks, selection_issues = select(manifest, config.tasks) if manifest else ([], [])
+    issues = [
+        *submission.issues,
+        *_benchmark(submission.benchmark, target, known),
+        *selection_issues,
+        *_harnesses(submission, config, target),
+        *_secret_references(submission, config),
+        *_size(submission, len(tasks)),
+    ]
+    if issues or manifest is None:
         raise invalid(issues)
-    missing = _missing_variables(tasks, config, submission.provided)
-    return Accepted(config, len(tasks), (*warnings, *missing))
+    missing = _missing_variables(tasks, config, submission.secrets.provided)
+    return Accepted(config, len(tasks), (*warnings, *_same_entrants(config), *missing))
 
 
-def check_ready(target: Target) -> None:
-    """Raises `Invalid` unless the benchmark's task list is complete."""
-    reasons = {
-        "pending": "waits for its first sync; submit again when it is ready",
-        "syncing": f"is syncing, {target.sync_done} of {target.sync_total} tasks; submit again when it is ready",
-        "failed": f"couldn't be synced: {target.error}; mend the source and sync it again",
-    }
-    if target.status != "ready":
+def _benchmark(wanted: str | None, target: Target | None, known: Iterable[str]) -> Iterator[Issue]:
+    """Unless the benchmark is there and its task list is complete."""
+    if wanted is None:
+        return
+    if target is None:
+        yield Issue("experiment.benchmark", f"there is no benchmark {wanted!r} here", closest(wanted, known))
+    elif not target.ready:
+        reasons = {
+            "pending": "waits for its first sync; submit again when it is ready",
+            "syncing": f"is syncing, {target.sync_done} of {target.sync_total} tasks; submit again when it is ready",
+            "failed": f"couldn't be synced: {target.error}; mend the source and sync it again",
+        }
         reason = reasons.get(target.status, f"is {target.status}")
-        raise invalid([Issue("experiment.benchmark", f"{target.name!r} {reason}")])
-
-
-def unknown_benchmark(wanted: str, known: Iterable[str]) -> Invalid:
-    return invalid([Issue("experiment.benchmark", f"there is no benchmark {wanted!r} here", closest(wanted, known))])
+        yield Issue("experiment.benchmark", f"{target.name!r} {reason}")
 
 
 def _with_harnesses(config: RunConfig, default: str | None) -> tuple[RunConfig, list[str]]:
@@ -89,24 +95,36 @@ def _with_harnesses(config: RunConfig, default: str | None) -> tuple[RunConfig, 
     return config.model_copy(update={"agents": agents}), warnings
 
 
-def _harnesses(config: RunConfig, provided: Mapping[str, str]) -> Iterator[Issue]:
+def _harnesses(submission: Submission, config: RunConfig, target: Target | None) -> Iterator[Issue]:
+    """What is missing is told only where nothing was left out: there, what was written is at fault."""
     known = ", ".join(HARNESSES)
     for index, agent in enumerate(config.agents):
         key = f"agents[{index}].harness"
         if agent.harness is None:
-            yield Issue(key, f"is required, the benchmark has no default: one of {known}")
+            if target is not None and submission.reads("agents", index, "harness"):
+                yield Issue(key, f"is required, the benchmark has no default: one of {known}")
         elif agent.harness not in HARNESSES:
             correction = closest(agent.harness, HARNESSES)
             yield Issue(key, f"there is no harness {agent.harness!r} here: one of {known}", correction)
         elif HARNESSES[agent.harness].needs_model and agent.model is None:
-            yield Issue(f"agents[{index}].model", f"the harness {agent.harness} needs a model")
-        elif agent.harness == "command" and not {**provided, **config.values(index)}.get(COMMAND_VARIABLE, "").strip():
+            if submission.reads("agents", index, "model"):
+                yield Issue(f"agents[{index}].model", f"the harness {agent.harness} needs a model")
+        elif agent.harness == "command" and not _command(submission, index):
             yield Issue(
                 f"agents[{index}].env.{COMMAND_VARIABLE}", "the harness command runs what this variable says: set it"
             )
 
 
-def _secret_references(config: RunConfig, provided: Mapping[str, str]) -> Iterator[Issue]:
+def _command(submission: Submission, agent: int) -> bool:
+    """Whether the agent's environment has a command, if only one that was left out."""
+    values = {**submission.secrets.provided, **submission.config.values(agent)}
+    places = (("agents", agent, "env", COMMAND_VARIABLE), ("env", COMMAND_VARIABLE), ("secrets",))
+    return bool(values.get(COMMAND_VARIABLE, "").strip()) or not all(submission.reads(*place) for place in places)
+
+
+def _secret_references(submission: Submission, config: RunConfig) -> Iterator[Issue]:
+    if not submission.reads("secrets"):
+        return
     named: list[tuple[str, str | None]] = [
         (f"agents[{index}].model.api_key_secret", getattr(agent.model, "api_key_secret", None))
         for index, agent in enumerate(config.agents)
@@ -114,9 +132,37 @@ def _secret_references(config: RunConfig, provided: Mapping[str, str]) -> Iterat
     named += [(f"agents[{i}].harness_api_key_secret", a.harness_api_key_secret) for i, a in enumerate(config.agents)]
     named.append(("execution.judge_api_key_secret", config.execution.judge_api_key_secret))
     named += [("verifier.required", name) for name in config.verifier.required]
+    listed = {*submission.secrets.required, *submission.secrets.provided}
     for key, name in named:
-        if name is not None and name not in provided:
+        if name is not None and name not in listed:
             yield Issue(key, f"the secret {name} has no value: list it in [secrets] and provide one with the run")
+
+
+def _size(submission: Submission, tasks: int) -> Iterator[Issue]:
+    """Of a selection or a number of attempts that was left out, the size isn't known."""
+    attempts, agents = submission.config.execution.attempts_per_task, len(submission.config.agents)
+    results = tasks * agents * attempts
+    known = submission.reads("execution", "attempts_per_task") and all(
+        place[0] != "tasks" for place in submission.left_out
+    )
+    if known and results > MAX_RESULTS:
+        yield Issue(
+            "execution.attempts_per_task",
+            f"{tasks} tasks x {agents} agents x {attempts} attempts are {results:,} results, more than "
+            f"{MAX_RESULTS:,}: choose fewer",
+        )
+
+
+def _same_entrants(config: RunConfig) -> Iterator[str]:
+    """A board has one row for each entrant."""
+    names = [agent_name(agent).entrant for agent in config.agents]
+    last = {name: index for index, name in enumerate(names)}
+    for index, name in enumerate(names):
+        if last[name] != index:
+            yield (
+                f"agents[{index}]: is the same entrant as agents[{last[name]}], {name}; only the later one counts on "
+                "the leaderboard. Give each agent a name of its own to have both there"
+            )
 
 
 def _missing_variables(tasks: Sequence[ManifestTask], config: RunConfig, provided: Mapping[str, str]) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """What is wrong with a body, at the key of the submit TOML where the user wrote it."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
@@ -50,7 +49,6 @@ _MESSAGES: Final = {
 }
 _BLANK: Final = r"\S"
 _ORDER: Final = (*RunConfig.model_fields, "secrets")
-_KEY: Final = re.compile(r"(?s)([^.\[]*)(?:\[([0-9]+)\])?(?:\.([^.\[]*))?.*")
 
 
 def invalid(issues: Iterable[Issue]) -> Invalid:
@@ -115,9 +113,12 @@ def _key(place: Place) -> str:
 
 def _order(key: str) -> tuple[int, int, int]:
     """Section, index and field, by the order of the configuration's fields; what is in none of them comes first."""
-    section, index, field = _KEY.fullmatch(key).groups("")
+    head, _, rest = key.partition(".")
+    section, _, index = head.removesuffix("]").partition("[")
+    field = rest.partition(".")[0].partition("[")[0]
     model = _SECTIONS.get((section,))
-    return _rank(section, _ORDER), int(index or 0), _rank(field, list(model.model_fields) if model else [])
+    fields = list(model.model_fields) if model else []
+    return _rank(section, _ORDER), int(index) if index.isdecimal() else -1, _rank(field, fields)
 
 
 def _rank(name: str, names: Sequence[str]) -> int:

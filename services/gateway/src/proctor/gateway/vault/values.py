@@ -27,7 +27,7 @@ class RunValues(BaseModel):
 
 def values_of(submission: Submission, config: RunConfig) -> RunValues:
     return RunValues(
-        provided=dict(submission.provided),
+        provided=dict(submission.secrets.provided),
         env=config.env,
         agents=tuple(agent.env for agent in config.agents),
         headers=tuple(

@@ -38,7 +38,7 @@ def test_workers_of_one_home_unpack_at_once(nats_url: str, task: Path, tmp_path:
     """As two processes would: each in a loop and with a connection of its own."""
     home = tmp_path / "home"
 
-    async def load() -> str:
+    async def load(_: int) -> str:
         from proctor.eventlog import connect  # noqa: PLC0415
 
         bus = await connect(nats_url, "test")
@@ -48,7 +48,7 @@ def test_workers_of_one_home_unpack_at_once(nats_url: str, task: Path, tmp_path:
             await bus.close()
 
     with ThreadPoolExecutor(6) as pool:
-        names = list(pool.map(lambda _: asyncio.run(load()), range(6)))
+        names = list(pool.map(asyncio.run, map(load, range(6))))
     assert names == ["task"] * 6
     assert [path.name for path in home.iterdir()] == [task_digest(task).removeprefix("sha256:")]
 

@@ -21,7 +21,7 @@ def test_a_platform_that_goes_and_comes_back_is_told_of_once_each_way(monkeypatc
     poll(ask, lambda answer: answer["n"] == 3, lambda answer: seen.append(answer["n"]), 60, said.append)
     assert seen == [1, 2, 3]
     assert said == [
-        "the platform is away (nothing answers at http://x); waiting for it",
+        "the platform is away, waiting for it: nothing answers at http://x",
         "the platform is back",
     ]
 

@@ -2,19 +2,17 @@ from typing import Any
 
 import pytest
 
-from proctor.cli.display.kinds import kind_lines, kinds_of
+from proctor.cli.display.kinds import kind_lines
 
 
-def result(agent: int, outcome: str, kind: str | None = None, message: str | None = None) -> dict[str, Any]:
-    return {"agent": agent, "outcome": outcome, "kind": kind, "message": message}
+def kind(agent: int, count: int, outcome: str | None, name: str, message: str | None) -> dict[str, Any]:
+    return {"agent": agent, "count": count, "outcome": outcome, "kind": name, "message": message}
 
 
-RESULTS = [
-    result(0, "passed"),
-    result(1, "errored", "build_failed", "no such\nimage"),
-    result(0, "failed", "agent_timeout", "after 60 s"),
-    result(1, "errored", "build_failed", "another"),
-    result(1, "failed"),
+KINDS = [
+    kind(1, 2, "errored", "build_failed", "no such\nimage"),
+    kind(0, 1, "failed", "agent_timeout", None),
+    kind(1, 1, None, "start_failed", "no engine"),
 ]
 
 
@@ -22,20 +20,35 @@ RESULTS = [
     ("agents", "lines"),
     [
         (
-            [{"agent": 0, "entrant": "oracle"}, {"agent": 1, "entrant": "nop"}],
+            [{"agent": 0, "entrant": "oracle"}, {"agent": 1, "entrant": "nop (idle)"}],
             [
-                "2 attempts of nop errored: build_failed (no such image)",
-                "1 attempt of oracle failed: agent_timeout (after 60 s)",
+                "2 attempts of nop (idle) errored: build_failed (no such image)",
+                "1 attempt of oracle failed: agent_timeout",
+                "1 attempt of nop (idle) so far: start_failed (no engine)",
             ],
         ),
-        ([], ["2 attempts errored: build_failed (no such image)", "1 attempt failed: agent_timeout (after 60 s)"]),
+        (
+            [{"agent": 0, "entrant": "oracle"}],
+            [
+                "2 attempts errored: build_failed (no such image)",
+                "1 attempt failed: agent_timeout",
+                "1 attempt so far: start_failed (no engine)",
+            ],
+        ),
     ],
 )
-def test_reasons_are_counted_the_most_frequent_first(agents: list[dict[str, Any]], lines: list[str]) -> None:
-    assert list(kind_lines({"agent_results": agents}, kinds_of(RESULTS))) == lines
+def test_each_reason_is_a_line_that_names_the_agent_where_there_are_several(
+    agents: list[dict[str, Any]], lines: list[str]
+) -> None:
+    assert list(kind_lines({"agent_results": agents, "kinds": KINDS})) == lines
 
 
 def test_a_long_message_is_shortened_with_a_sign() -> None:
-    (line,) = kind_lines({}, kinds_of([result(0, "errored", "start_failed", "x" * 5000)]))
+    (line,) = kind_lines({"kinds": [kind(0, 1, "errored", "start_failed", "x" * 5000)]})
     assert line.endswith("x…)")
     assert len(line) < 300
+
+
+@pytest.mark.parametrize("run", [{}, {"kinds": None}, {"kinds": []}])
+def test_a_run_without_reasons_says_nothing(run: dict[str, Any]) -> None:
+    assert list(kind_lines(run)) == []

@@ -1,9 +1,21 @@
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from proctor.cli.failure import Failure
 from proctor.cli.submission import read_submission
+from proctor.contracts.config import (
+    Agent,
+    EndpointModel,
+    Execution,
+    Experiment,
+    HostedModel,
+    ProviderModel,
+    Tasks,
+    Verifier,
+)
 
 FULL = """
 [experiment]
@@ -89,3 +101,15 @@ def test_broken_toml_shows_the_line(text: str, line: str) -> None:
     with pytest.raises(Failure, match=f"line {line[0]}: ") as caught:
         read(text)
     assert caught.value.details == (line,)
+
+
+def test_the_reference_in_the_readme_holds_every_key_and_an_example_that_reads() -> None:
+    text = (Path(__file__).parents[1] / "README.md").read_text()
+    reference = text[text.index("## The run's TOML") :]
+    example = reference[reference.index("```toml\n") + 8 :]
+    body = read(example[: example.index("```")], OPENAI_API_KEY="k")
+    Agent.model_validate(body["agents"][1])
+    Execution.model_validate(body["execution_config"])
+    sections = (Experiment, Tasks, Agent, Execution, Verifier, ProviderModel, EndpointModel, HostedModel)
+    keys = {key for section in sections for key in section.model_fields} - {"model", "env"}
+    assert {key for key in keys if not re.search(rf"\b{key}`", reference)} == set()

@@ -19,6 +19,7 @@ import pytest
 from proctor.contracts.events import (
     ANY_EVENT,
     BenchmarkAdded,
+    Event,
     RunCleaned,
     RunFinished,
     RunPlanned,
@@ -113,10 +114,8 @@ class Gateway:
         )
         return benchmark
 
-    async def play(self, run: str, manifest: Manifest, passed: Sequence[bool]) -> int:
-        """Plan the run, play an attempt of each task to its grade, and finish, as the services would write it.
-        Returns the last sequence."""
-        place: dict[str, Any] = {"workspace": self.workspace, "aggregate": "run", "id": run}
+    async def plan(self, run: str, manifest: Manifest, agents: int = 1) -> int:
+        """As the scheduler would: every task, once. Returns the sequence."""
         events = [record.event async for record in self.log.read(f"ev.{self.workspace}.run.{run}.*.run.submitted")]
         (submitted,) = events
         assert isinstance(submitted, RunSubmitted)
@@ -131,22 +130,38 @@ class Gateway:
             config=submitted.config,
             tasks=manifest.tasks,
         )
-        name = await self.objects.put_once("lock", lock.model_dump_json().encode())
-        scheduler, runner, grader = (
-            EventLog(self.log.connection, writer) for writer in ("scheduler", "runner-1", "grader-1")
+        planned = RunPlanned(
+            lock=await self.objects.put_once("lock", lock.model_dump_json().encode()),
+            task_set="full",
+            agents=agents,
+            tasks=len(manifest.tasks),
+            attempts_per_task=1,
+            max_concurrent_attempts=4,
+            max_retries=0,
         )
-        await scheduler.append(
-            RunPlanned(
-                lock=name,
-                task_set="full",
-                agents=1,
-                tasks=len(passed),
-                attempts_per_task=1,
-                max_concurrent_attempts=4,
-                max_retries=0,
-            ),
-            **place,
-        )
+        return await self.append(run, "scheduler", planned)
+
+    async def append(self, run: str, writer: str, event: Event | dict[str, Any]) -> int:
+        log = EventLog(self.log.connection, writer)
+        typed = ANY_EVENT.validate_python(event)
+        return await log.append(typed, workspace=self.workspace, aggregate="run", id=run)
+
+    async def error(self, run: str, manifest: Manifest, attempt: str, kind: str, message: str) -> int:
+        """An attempt that its runner couldn't begin, not settled yet. Returns the last sequence."""
+        about: dict[str, Any] = {"attempt": attempt, "epoch": 1}
+        pinned = manifest.tasks[0].model_dump(include={"name", "digest", "package"})
+        work = {"workspace": self.workspace, "run": run, "run_name": "n", **about, "task": pinned}
+        work |= {"agent": {"index": 0, "harness": "oracle"}, "timeout_multiplier": 1.0, "lifetime": 60}
+        await self.append(run, "scheduler", {"type": "attempt.dispatched", "pool": "default", "work": work, **about})
+        claimed = {"type": "attempt.claimed", "worker": "runner-1", "incarnation": "i", "host": "h", **about}
+        await self.append(run, "runner-1", claimed)
+        errored = {"type": "attempt.errored", "phase": "setup", "kind": kind, "message": message, **about}
+        return await self.append(run, "runner-1", errored)
+
+    async def play(self, run: str, manifest: Manifest, passed: Sequence[bool]) -> int:
+        """Plan the run, play an attempt of each task to its grade, and finish, as the services would write it.
+        Returns the last sequence."""
+        await self.plan(run, manifest)
         for task, verdict in enumerate(passed):
             attempt = f"0-{task}-1"
             artifact = artifact_name(run, attempt, 1, "agent")
@@ -161,7 +176,7 @@ class Gateway:
                 "timeout_multiplier": 1.0,
             }
             agent = {"index": 0, "harness": "oracle", "model": None}
-            attempt_work = {**work, "run_name": submitted.name, "agent": agent, "lifetime": 60}
+            attempt_work = {**work, "run_name": "n", "agent": agent, "lifetime": 60}
             grade_work: dict[str, Any] = {
                 **work,
                 "round": 1,
@@ -172,11 +187,11 @@ class Gateway:
             }
             grade_work["reward_key"] = None
             score = "1" if verdict else "0"
-            steps: list[tuple[EventLog, dict[str, Any]]] = [
-                (scheduler, {"type": "attempt.dispatched", "pool": "default", "work": attempt_work}),
-                (runner, {"type": "attempt.claimed", "worker": "runner-1", "incarnation": "i", "host": "h"}),
+            steps: list[tuple[str, dict[str, Any]]] = [
+                ("scheduler", {"type": "attempt.dispatched", "pool": "default", "work": attempt_work}),
+                ("runner-1", {"type": "attempt.claimed", "worker": "runner-1", "incarnation": "i", "host": "h"}),
                 (
-                    runner,
+                    "runner-1",
                     {
                         "type": "attempt.sandbox_ready",
                         "sandbox": "s",
@@ -185,9 +200,9 @@ class Gateway:
                         "seconds": 0.1,
                     },
                 ),
-                (runner, {"type": "attempt.agent_started"}),
+                ("runner-1", {"type": "attempt.agent_started"}),
                 (
-                    runner,
+                    "runner-1",
                     {
                         "type": "attempt.agent_finished",
                         "seconds": 1.5,
@@ -195,7 +210,7 @@ class Gateway:
                     },
                 ),
                 (
-                    scheduler,
+                    "scheduler",
                     {
                         "type": "grade.dispatched",
                         "pool": "default",
@@ -203,9 +218,9 @@ class Gateway:
                         "work": grade_work,
                     },
                 ),
-                (grader, {"type": "grade.claimed", "round": 1, "worker": "grader-1", "incarnation": "i"}),
+                ("grader-1", {"type": "grade.claimed", "round": 1, "worker": "grader-1", "incarnation": "i"}),
                 (
-                    grader,
+                    "grader-1",
                     {
                         "type": "attempt.graded",
                         "round": 1,
@@ -217,13 +232,13 @@ class Gateway:
                         "seconds": {"startup": 0, "transfer": 0.1, "run": 0.2, "parse": 0},
                     },
                 ),
-                (runner, {"type": "attempt.cleaned", "sandbox": "s"}),
+                ("runner-1", {"type": "attempt.cleaned", "sandbox": "s"}),
             ]
             for writer, event in steps:
-                await writer.append(ANY_EVENT.validate_python({**event, **about}), **place)
+                await self.append(run, writer, {**event, **about})
         ended = RunFinished(passed=sum(passed), failed=len(passed) - sum(passed), errored=0, cancelled=0)
-        await scheduler.append(ended, **place)
-        return await scheduler.append(RunCleaned(), **place)
+        await self.append(run, "scheduler", ended)
+        return await self.append(run, "scheduler", RunCleaned())
 
     async def until(self, path: str, **expected: Any) -> dict[str, Any]:
         """The answer once it has those values."""

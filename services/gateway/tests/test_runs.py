@@ -132,16 +132,29 @@ async def test_agents_of_one_entrant_are_accepted_with_a_warning(gateway: Any, m
 
 
 async def test_the_kinds_of_a_runs_results(gateway: Any, projection: None, manifest: Manifest) -> None:
-    """Two tries fail for the platform, one for the agent; what isn't final yet has no outcome."""
     await ready(gateway, manifest)
-    body = {key: value for key, value in ORACLE.items() if key != "tasks_config"}
-    run = (await gateway.client.post(RUNS, json={**body, "agents": [{"harness": "oracle"}, {"harness": "nop"}]})).json()
-    cells = ["0-0-1", "0-1-1", "1-0-1", "1-1-1"]
-    await gateway.plan(run["id"], manifest, agents=2)
-    for cell, kind in zip(cells, ("setup_failed", "agent_timeout", "setup_failed", "setup_failed"), strict=True):
-        last = await gateway.error(run["id"], cell, kind, settle=cell != "1-1-1")
-    one = await gateway.until(f"{RUNS}/{run['id']}", position=last)
-    assert one["kinds"] == []
+    body: dict[str, Any] = {**ORACLE, "agents": [{"harness": "oracle"}, {"harness": "nop"}], "tasks_config": {}}
+    run = (await gateway.client.post(RUNS, json=body)).json()["id"]
+    assert (await gateway.client.get(f"{RUNS}/{run}")).json()["kinds"] == []
+    last = await gateway.plan(run, manifest, agents=2)
+    errors = [
+        ("0-0-1", "disk_full", "no space"),
+        ("1-0-1", "secret_missing", "no K here"),
+        ("1-1-1", "setup_failed", "later"),
+        ("1-2-1", "secret_missing", "nor there"),
+    ]
+    for attempt, kind, message in errors:
+        last = await gateway.error(run, manifest, attempt, kind, message)
+        if attempt != "1-1-1":
+            settled = {"type": "attempt.settled", "outcome": "errored", "kind": kind, "message": message}
+            last = await gateway.append(run, "scheduler", {**settled, "counts": False, "attempt": attempt, "epoch": 1})
+    one = await gateway.until(f"{RUNS}/{run}", position=last)
+    assert [tuple(kind.values()) for kind in one["kinds"]] == [
+        (1, "secret_missing", "errored", "configuration", 2, "no K here"),
+        (0, "disk_full", "errored", "infrastructure", 1, "no space"),
+        (1, "setup_failed", None, "infrastructure", 1, "later"),
+    ]
+    assert list(one["kinds"][0]) == ["agent", "kind", "outcome", "fault", "count", "message"]
 
 
 async def test_a_selection_too_long_for_one_event_is_refused(gateway: Any, manifest: Manifest) -> None:

@@ -1,9 +1,11 @@
 """The FastStream broker as every service uses it, with the cure for its defaults in one middleware."""
 
 import asyncio
+import contextlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine
+from types import TracebackType
 from typing import Any, Final
 
 import anyio
@@ -53,6 +55,18 @@ def _delay(msg: StreamMessage[Any]) -> float:
     return RETRY_SECONDS[min(int(delivered), len(RETRY_SECONDS)) - 1]
 
 
+class Broker(NatsBroker):
+    async def stop(
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_val: BaseException | None = None,
+        exc_tb: TracebackType | None = None,
+    ) -> None:
+        """While the bus is away there is nothing to drain, and FastStream would raise."""
+        with contextlib.suppress(nats.errors.ConnectionReconnectingError):
+            await super().stop(exc_type, exc_val, exc_tb)
+
+
 def make_broker(url: str, name: str) -> NatsBroker:
     """Reconnects for ever, and says so. Acknowledges only what was handled."""
 
@@ -62,7 +76,7 @@ def make_broker(url: str, name: str) -> NatsBroker:
     async def on_reconnected() -> None:
         logger.warning("bus: connected again")
 
-    return NatsBroker(
+    return Broker(
         url,
         name=name,
         max_reconnect_attempts=-1,

@@ -143,7 +143,8 @@ def can_run(found: list[Check]) -> bool:
 def verdict(found: list[Check]) -> str:
     """One line under the checks."""
     if not can_run(found):
-        return "Proctor can't run here yet: mend what is marked ✗, and see that docker or bubblewrap works"
+        wanted = [check.name for check in found if check.needed and not check.ok]
+        return f"Proctor can't run here yet: it needs {', '.join(wanted) or 'docker or bubblewrap to work'}"
     lacking = [check.name for check in found if not check.ok]
     return (
         f"Proctor can run here, with limits: {', '.join(lacking)}" if lacking else "all is well: Proctor can run here"

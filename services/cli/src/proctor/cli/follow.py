@@ -29,7 +29,7 @@ class Patience:
         except Unreachable as error:
             if self._since is None:
                 self._since = time.monotonic()
-                self._say(f"the platform is away ({error.message}); waiting for it")
+                self._say(f"the platform is away, waiting for it: {error.message}")
             elif time.monotonic() - self._since > PATIENCE_SECONDS:
                 raise
             return None

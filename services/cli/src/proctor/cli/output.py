@@ -12,7 +12,10 @@ errors: Final = Console(stderr=True, highlight=False)
 
 HomeOption = Annotated[
     Path | None,
-    typer.Option("--home", envvar="PROCTOR_HOME", show_default=False, help="Folder of the installation."),
+    # whether it can be used is said by what uses it
+    typer.Option(
+        "--home", envvar="PROCTOR_HOME", readable=False, show_default=False, help="Folder of the installation."
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the API's JSON.")]
 PortOption = Annotated[

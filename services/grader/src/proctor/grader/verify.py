@@ -19,7 +19,7 @@ from proctor.tasks import StepConfig, Task, VariableMissing, VerifierConfig, res
 
 REWARD_FILES: Final = ("reward.json", "reward.txt")
 LOGS: Final = "/logs/verifier"
-_RUN: Final = "chmod +x /tests/test.sh && /tests/test.sh > /logs/verifier/test-stdout.txt 2>&1"
+_RUN: Final = "/tests/test.sh > /logs/verifier/test-stdout.txt 2>&1"
 
 
 @dataclass(frozen=True, slots=True)

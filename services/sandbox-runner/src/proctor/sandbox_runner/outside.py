@@ -50,15 +50,24 @@ class Outside:
         """Append a fact of an epoch that isn't over. A repeat after a lost ack is one event, by its message id."""
         return None if one.over else await self._append(one.held, event)
 
-    async def cleaned(self, held: Held, journal: Journal | None = None) -> None:
-        """Say it, and strike it from the journal (by default this runner's own) once it is said."""
+    async def cleaned(self, held: Held) -> None:
+        """Say that what this runner had is gone."""
+        await self._say_cleaned(held, self.worker, self.journal)
+
+    async def cleaned_for(self, worker: str | None, held: Held, journal: Journal) -> None:
+        """Say it for another; None is whoever had it. Struck from `journal` once it is said."""
+        await self._say_cleaned(held, worker, journal)
+
+    async def _say_cleaned(self, held: Held, worker: str | None, journal: Journal) -> None:
         identifier = sandbox_id(held.run, held.attempt, held.epoch)
         try:
-            await self._append(held, AttemptCleaned(attempt=held.attempt, epoch=held.epoch, sandbox=identifier))
+            await self._append(
+                held, AttemptCleaned(attempt=held.attempt, epoch=held.epoch, sandbox=identifier, worker=worker)
+            )
         except Unavailable as error:
             logger.warning("that %s is cleaned stays unsaid until the next start: %s", identifier, error)
         else:
-            (journal or self.journal).remove(held)
+            journal.remove(held)
 
     async def _append(self, held: Held, event: RunEvent) -> int:
         step = getattr(event, "step", None)

@@ -106,7 +106,7 @@ async def _speak_for_the_dead(outside: Outside, home: Path) -> None:
             containers = {key_of(held) for _, held in await _found(outside.backends.preferred)}
             for held in journal.entries():
                 if key_of(held) not in containers:
-                    await outside.cleaned(held, journal)
+                    await outside.cleaned_for(folder.name, held, journal)
 
 
 async def _over(outside: Outside, found: Iterable[Held]) -> tuple[Held, ...]:
@@ -129,7 +129,7 @@ async def _remove(outside: Outside, backend: Backend, over: Iterable[Held]) -> N
         )
         if removed:
             logger.info("swept %s", ", ".join(removed))
-            await outside.cleaned(held)
+            await outside.cleaned_for(None, held, outside.journal)
 
 
 async def _found(backend: Backend) -> list[tuple[Mapping[str, str], Held]]:

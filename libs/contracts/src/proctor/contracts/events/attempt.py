@@ -197,10 +197,11 @@ class GradingFailed(OfAttempt):
 
 
 class AttemptCleaned(OfAttempt):
-    """The sandbox of this epoch and everything in it are gone."""
+    """The sandbox of this epoch and everything in it are gone. `worker`: whose it was; None, whoever's."""
 
     type: Literal["attempt.cleaned"] = "attempt.cleaned"
     sandbox: Token
+    worker: Token | None = None
 
 
 AttemptEvent = (

@@ -103,11 +103,21 @@ def apply(state: RunState, record: Recorded) -> bool:
         state.scheduler_sequence = record.sequence
     event = record.event
     if isinstance(event, AttemptCleaned):
-        return state.sandboxes.pop((event.attempt, event.epoch), None) is not None
+        return _clean(state, event)
     if isinstance(event, OfAttempt):
         return _apply_attempt(state, event, record.sequence)
     changed = _apply_run(state, event, record.sequence)
     return _move(state, event.type, record.sequence) or changed
+
+
+def _clean(state: RunState, event: AttemptCleaned) -> bool:
+    """A worker that claimed and wasn't let in has nothing there; that it says so is not about the one that was."""
+    key = event.attempt, event.epoch
+    owner = state.sandboxes.get(key)
+    if owner is None or event.worker not in {None, owner}:
+        return False
+    del state.sandboxes[key]
+    return True
 
 
 def _apply_attempt(state: RunState, event: AttemptEvent, sequence: int) -> bool:

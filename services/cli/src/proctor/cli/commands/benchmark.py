@@ -187,7 +187,8 @@ def _finish(client: Client, benchmark: Json, *, as_json: bool) -> None:
     if as_json:
         print_json({**ready, "unavailable": tasks["unavailable"]})
         return
-    say(f"{ready['key']} is ready: {ready['task_count']} tasks, version {ready['version']}")
+    count = ready["task_count"]
+    say(f"{ready['key']} is ready: {count} task{'' if count == 1 else 's'}, version {ready['version']}")
     for line in _unusable(tasks):
         notice(f"can't be used: {line}")
 

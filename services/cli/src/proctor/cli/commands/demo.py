@@ -11,7 +11,8 @@ from proctor.cli.platform.services import Backend
 
 def demo(
     home: Annotated[
-        Path | None, typer.Option(help="Folder to use.", show_default="a new one below the default home")
+        Path | None,
+        typer.Option(readable=False, help="Folder to use.", show_default="a new one below the default home"),
     ] = None,
     backend: BackendOption = Backend.AUTO,
     runners: RunnersOption = 1,

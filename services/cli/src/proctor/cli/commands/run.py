@@ -12,7 +12,7 @@ import typer
 from proctor.cli.access import find_access
 from proctor.cli.client import Client, segment
 from proctor.cli.display.figures import DASH, age, count, dollars, duration, interval, rate, seconds
-from proctor.cli.display.kinds import kind_lines, kinds_of
+from proctor.cli.display.kinds import kind_lines
 from proctor.cli.display.progress import agent_label, done, run_view, status_line
 from proctor.cli.display.table import make_table
 from proctor.cli.documents import ENDED, Json, part, parts, texts
@@ -100,7 +100,7 @@ def info(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False)
         found = client.get(f"runs/{segment(run)}")
         _answer(found, home, as_json=as_json)
         if not as_json:
-            _show_kinds(client, found)
+            _show_kinds(found)
 
 
 @app.command()
@@ -118,6 +118,9 @@ def results(
         items = list(client.pages(f"{path}/results", outcome=outcome, agent=agent))
     if as_json:
         print_json(items)
+        return
+    if not items:
+        say("no such result yet")
         return
     labels = {int(one["agent"]): agent_label(one) for one in parts(found, "agent_results")}
     columns = ["Task", "Agent", "Attempt", "Outcome", "Score", "Kind", "Message"]
@@ -162,7 +165,7 @@ def wait(
     with Client(find_access(home)) as client:
         limit = float("inf") if timeout is None else timeout
         follow_run(client, run, lambda _: None, limit)
-        _end(client, settle_run(client, run), as_json=as_json)
+        _end(settle_run(client, run), as_json=as_json)
 
 
 @app.command()
@@ -238,13 +241,13 @@ def _watch(client: Client, run: str, *, as_json: bool) -> None:
     shown = errors if as_json else console
     with run_view(shown) as view:
         follow_run(client, run, view.show, say=view.say)
-    _end(client, settle_run(client, run), as_json=as_json)
+    _end(settle_run(client, run), as_json=as_json)
 
 
-def _end(client: Client, run: Json, *, as_json: bool) -> None:
+def _end(run: Json, *, as_json: bool) -> None:
     _answer(run, None, as_json=as_json)
     if not as_json:
-        _show_kinds(client, run)
+        _show_kinds(run)
     if run["status"] != "finished":
         raise typer.Exit(1)
 
@@ -263,12 +266,9 @@ def _watching(run: Json, home: Path | None) -> str:
     return f"watch it with `{pasteable('run', 'watch', run['name'], home=home)}`"
 
 
-def _show_kinds(client: Client, run: Json) -> None:
-    """Why attempts didn't go well; a gateway that doesn't count that is asked for the results."""
-    kinds = parts(run, "kinds")
-    if "kinds" not in run:
-        kinds = kinds_of(client.pages(f"runs/{segment(run['id'])}/results"))
-    for line in kind_lines(run, kinds):
+def _show_kinds(run: Json) -> None:
+    """Why attempts didn't go well."""
+    for line in kind_lines(run):
         say(line)
 
 

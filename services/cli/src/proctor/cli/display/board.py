@@ -14,13 +14,10 @@ RULES: Final = {
     "task_subset": "ran only some of the tasks",
     "missing_results": "results are missing",
     "no_pass_at_1": "has no pass@1",
-    "superseded_in_run": "a later agent of the same run counts",
+    "superseded_in_run": "a later agent of the same run counts; give each a name",
 }
 
 """In the order in which a person looks for the reason, which is the order of the board's own rules."""
-
-SEPARABLE_TASKS: Final = 6
-"""With n tasks a sign-flip test can't give less than p = 2 / 2**n: below 6 that is over 0.05 whatever the results."""
 
 
 class Row(NamedTuple):
@@ -109,8 +106,7 @@ def board_notes(board: Json) -> Iterator[str]:
 
 def _why_tied(board: Json) -> str:
     standings = parts(part(part(board, "ranks"), "pass_at_1"), "standings")
-    tasks = [part(standing, "comparison").get("tasks") for standing in standings if standing.get("tied")]
-    few = max((count for count in tasks if count is not None), default=SEPARABLE_TASKS)
-    if few < SEPARABLE_TASKS:
-        return f"too few tasks to separate them ({few})"
+    tests = [part(standing, "comparison") for standing in standings if standing.get("tied")]
+    if any(test.get("too_few_tasks") for test in tests):
+        return f"too few tasks to separate them ({max(test.get('tasks', 0) for test in tests)})"
     return "the statistics can't tell it from the best"

@@ -30,10 +30,8 @@ def run_view(console: Console) -> RunView:
 
 
 def agent_label(agent: Json) -> str:
-    """Its entrant, behind the name that the run's file gives it."""
-    entrant = str(agent.get("entrant") or " / ".join(filter(None, (agent.get("harness"), agent.get("model")))))
-    name = agent.get("name")
-    return entrant if not name or name in entrant else f"{name} ({entrant})"
+    """Its entrant, which holds the name that the run's file gives it."""
+    return str(agent.get("entrant") or " / ".join(filter(None, (agent.get("harness"), agent.get("model")))))
 
 
 def done(counts: Json) -> int:

@@ -90,6 +90,7 @@ async def test_nothing_is_published_of_what_is_over(stage: Any, make_task: MakeT
     one.over = True
     assert await stage.outside.publish(one, AgentStarted(attempt=work.attempt, epoch=work.epoch)) is None
     assert await stage.types(work) == TO_THE_GRADE
+    one.over = False
 
 
 async def _order(stage: Any, one: Any) -> None:

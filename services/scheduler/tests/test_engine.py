@@ -23,6 +23,7 @@ from proctor.objects import Objects
 from proctor.scheduler import orders
 from proctor.scheduler.app import serve
 from proctor.scheduler.engine import Engine
+from proctor.scheduler.plan import make_lock, planned
 from proctor.service.settings import Settings
 
 SECONDS = {"startup": 0, "transfer": 0, "run": 1, "parse": 0}
@@ -375,6 +376,23 @@ async def test_a_run_that_cannot_be_planned_fails_and_harms_no_other(
     failure = next(record.event.model_dump() for record in failed if record.event.type == "run.failed")
     assert failure["kind"] == "planning_failed"
     assert said in failure["message"]
+
+
+async def test_a_run_that_cannot_be_decided_on_fails_alone(own: Client, make: Any) -> None:
+    """Its plan asks for more tasks than its lock holds, as no scheduler writes it."""
+    bad = make.submitted("bad")
+    lock = make_lock(bad, make.manifest({"name": "a"}))
+    name = await Objects(own).put("lock/short", lock.model_dump_json().encode())
+    gateway, scheduler = EventLog(own, "gateway"), EventLog(own, "scheduler")
+    await gateway.append(bad, workspace="w", aggregate="run", id="bad", alone=True)
+    plan = planned(lock, name).model_copy(update={"tasks": 2})
+    await scheduler.append(plan, workspace="w", aggregate="run", id="bad", expected=0)
+    await submit(own, make, tasks=1)
+    async with Active(own), Worker(own, "runner-1", make):
+        failed = await ended(own, "bad")
+        await ended(own)
+    failure = next(record.event.model_dump() for record in failed if record.event.type == "run.failed")
+    assert failure["kind"] == "scheduler_error"
 
 
 async def test_what_a_silent_runner_had_is_dispatched_again(

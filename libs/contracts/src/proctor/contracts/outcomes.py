@@ -69,6 +69,7 @@ POLICY: Final[dict[str, Policy]] = {
     "secret_missing": _CONFIGURATION,
     "solution_missing": _CONFIGURATION,
     "command_missing": _CONFIGURATION,
+    "user_missing": _CONFIGURATION,
     "provider_unauthorized": _CONFIGURATION,
     "model_unknown": _CONFIGURATION,
     # the agent under test

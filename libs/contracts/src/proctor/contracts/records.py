@@ -46,7 +46,10 @@ def version_of(event_type: str) -> int:
 
 
 def encode(event: Event) -> bytes:
-    return event.model_dump_json().encode()
+    """The event's body. What can't be read back is never written: the log can't be mended. Raises ValueError."""
+    data = event.model_dump_json().encode()
+    ANY_EVENT.validate_json(data)
+    return data
 
 
 def decode(data: bytes, headers: Mapping[str, str]) -> Event:

@@ -6,7 +6,9 @@ from proctor.contracts.ids import AttemptId, Token
 
 
 class Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    """Numbers are finite: JSON has no other, so one that isn't could be written and never be read again."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class TaskRef(Frozen):

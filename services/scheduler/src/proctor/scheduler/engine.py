@@ -5,13 +5,23 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, Final
 
+import nats.errors
+from nats.js.errors import APIError, NoStreamResponseError
 from pydantic_core import to_json
 
 from proctor.contracts import subjects
-from proctor.contracts.events import AttemptDispatched, GradeDispatched, RunEvent, RunFailed, RunSubmitted, RunWaiting
+from proctor.contracts.events import (
+    AttemptCancelled,
+    AttemptDispatched,
+    GradeDispatched,
+    RunEvent,
+    RunFailed,
+    RunSubmitted,
+    RunWaiting,
+)
 from proctor.contracts.folds import run as runs
 from proctor.contracts.folds.run import RunState
 from proctor.contracts.manifest import Manifest, RunLock
@@ -115,8 +125,21 @@ class Engine:
                 await self._tick(elapsed)
             self._wake.clear()
             for track in list(self.tracks.values()):
-                await self._react(track)
+                await self._contained(track, self._react(track))
             await self._dispatch()
+
+    async def _contained(self, track: Track, step: Coroutine[Any, Any, object]) -> None:
+        """A run that can't be decided on fails alone; a bus or store that is away is no reason to."""
+        try:
+            await step
+        except (nats.errors.Error, APIError, NoStreamResponseError, OSError, TimeoutError) as error:
+            logger.warning("run %s waits: %r", track.state.run, error)
+        except Exception:
+            logger.exception("run %s can't go on", track.state.run)
+            reason = "the scheduler can't go on with this run; its log says why"
+            if track.settled_down and not track.state.ended:
+                failure = RunFailed(kind="scheduler_error", message=reason)
+                await self._append(track, [AttemptCancelled(reason=reason), failure])
 
     async def _react(self, track: Track) -> None:
         if not track.settled_down:
@@ -197,10 +220,13 @@ class Engine:
         for track in allocate.share(list(self.tracks.values()), free, now):
             key = track.next_attempt(now)
             if key is not None and track.lock is not None and track.slots() > 0:
-                await self._append(track, [react.dispatch(track.state, track.lock, key)])
+                await self._contained(track, self._dispatch_one(track, track.lock, key))
                 free -= 1
         if free <= 0:
             await self._explain_waiting(now)
+
+    async def _dispatch_one(self, track: Track, lock: RunLock, key: str) -> None:
+        await self._append(track, [react.dispatch(track.state, lock, key)])
 
     def _free(self, pool: str) -> int:
         held: Counter[str] = Counter()
@@ -238,9 +264,12 @@ class Engine:
         beats, self._beats = self._beats, {}
         now = time.monotonic()
         for track in list(self.tracks.values()):
-            if not track.settled_down:
-                continue
-            events = expire.expired(track, now) + expire.orphaned(track, self.fleet.workers)
-            for beat in beats.values():
-                events += expire.unheld(track, beat, now)
-            await self._append(track, events)
+            await self._contained(track, self._expire(track, beats.values(), now))
+
+    async def _expire(self, track: Track, beats: Iterable[Beat], now: float) -> None:
+        if not track.settled_down:
+            return
+        events = expire.expired(track, now) + expire.orphaned(track, self.fleet.workers)
+        for beat in beats:
+            events += expire.unheld(track, beat, now)
+        await self._append(track, events)

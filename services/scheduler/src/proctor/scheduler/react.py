@@ -29,6 +29,7 @@ from proctor.contracts.work import AgentRef, AttemptWork, GradeWork, TaskRef
 DEFAULT_POOL: Final = "default"
 SETUP_SECONDS: Final = 360.0
 GRADING_WAIT_SECONDS: Final = 86_400.0
+LONGEST_SECONDS: Final = 30 * 86_400.0
 GRACE_SECONDS: Final = 300.0
 BACKOFF_SECONDS: Final = (2.0, 600.0)
 
@@ -179,4 +180,4 @@ def _reference(task: ManifestTask) -> TaskRef:
 def phase_seconds(task: ManifestTask, multiplier: float) -> float:
     """The longest a runner may take from its claim to the end of the agent phase, before the grace."""
     agent = task.agent_timeout if task.agent_timeout is not None else 86_400.0
-    return (task.build_timeout + SETUP_SECONDS + agent) * multiplier * max(1, task.steps)
+    return min(LONGEST_SECONDS, (task.build_timeout + SETUP_SECONDS + agent) * multiplier * max(1, task.steps))

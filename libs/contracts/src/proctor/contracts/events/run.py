@@ -59,7 +59,7 @@ class RunFinished(Frozen):
 
 
 class RunFailed(Frozen):
-    """`kind`: planning_failed, planning_timeout, no_capacity or no_agent_finished."""
+    """`kind`: planning_failed, planning_timeout, no_capacity, no_agent_finished or scheduler_error."""
 
     type: Literal["run.failed"] = "run.failed"
     kind: str

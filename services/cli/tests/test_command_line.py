@@ -71,6 +71,15 @@ def test_a_mistyped_command_line_is_one_line(command: str, said: str) -> None:
     assert "Value error" not in line
 
 
+@pytest.mark.parametrize("command", ["up", "demo"])
+def test_a_setting_that_no_service_takes_starts_nothing(command: str, tmp_path: Path) -> None:
+    done = proctor(command, "--home", str(tmp_path / "home"), PROCTOR_LOG_LEVEL="nope")
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert "PROCTOR_LOG_LEVEL is 'nope'" in line
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_up_that_finds_its_port_taken_makes_no_home(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -1,4 +1,5 @@
 import asyncio
+import io
 import os
 import signal
 import sys
@@ -9,7 +10,9 @@ from typing import Any
 
 import psutil
 import pytest
+from rich.console import Console
 
+from proctor.cli.display.status import StatusView
 from proctor.cli.failure import Failure
 from proctor.cli.platform.home import Home, open_home
 from proctor.cli.platform.program import Program, end_leftovers
@@ -69,16 +72,48 @@ async def test_a_program_that_dies_is_started_again(
     assert child.process.pid != first
 
 
-async def test_a_program_that_keeps_dying_is_given_up_with_its_last_words(
+async def test_a_program_that_never_starts_is_given_up_after_ten_tries_with_its_last_words(
     home: Home, supervisor: Supervisor, told: list[tuple[str, Status]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("proctor.cli.platform.restarts.DELAYS", (0.01, 0.01))
+    monkeypatch.setattr("proctor.cli.platform.restarts.DELAYS", (0.01,))
     supervisor.start([program(home, "broken", "raise SystemExit('the disk is on fire')")])
-    with pytest.raises(Failure, match=r"broken doesn't start \(exit code 1\)") as caught:
-        await supervisor.ready(["broken"], 10)
-    assert "the disk is on fire" in caught.value.details
-    assert told.count(("broken", Status.STARTING)) == 1
-    assert ("broken", Status.READY) not in told
+    with pytest.raises(
+        Failure, match=r"broken doesn't start \(exit code 1\): the disk is on fire; its log is"
+    ) as caught:
+        await supervisor.ready(["broken"], 20)
+    assert str(home.log("broken")) in caught.value.message
+    assert told.count(("broken", Status.RESTARTING)) == 9
+    assert home.log("broken").read_text().count("on fire") == 10
+
+
+async def test_a_program_killed_again_and_again_before_it_is_ready_gets_its_chance(
+    home: Home, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proctor.cli.platform.restarts.DELAYS", (0.01,))
+    lives = home.root / "lives"
+    code = (
+        f"import os, pathlib; lives = pathlib.Path({str(lives)!r}).open('a+'); lives.write('x'); lives.flush();"
+        "os.kill(os.getpid(), 9) if lives.tell() < 15 else None;"
+    )
+    supervisor.start([program(home, "shot", code + READY + "time.sleep(60)")])
+    await supervisor.ready(["shot"], 20)
+    assert lives.read_text() == "x" * 15
+
+
+async def test_a_restart_says_how_often_why_and_where_to_look(
+    home: Home, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proctor.cli.platform.restarts.DELAYS", (60.0,))
+    supervisor.start([program(home, "a", READY + "time.sleep(60)")])
+    await supervisor.ready(["a"], 10)
+    child, file = supervisor.children["a"], io.StringIO()
+    assert child.process is not None
+    child.process.kill()
+    async with asyncio.timeout(10):
+        while child.status is not Status.RESTARTING:
+            await asyncio.sleep(0.02)
+    StatusView(Console(file=file, width=40)).tell(child)
+    assert f"restarting (1), last: signal 9, see {home.log('a')}\n" in file.getvalue()
 
 
 async def test_a_program_that_cannot_be_run_is_given_up_at_once(home: Home, supervisor: Supervisor) -> None:

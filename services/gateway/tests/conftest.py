@@ -165,7 +165,8 @@ class Gateway:
         for task, verdict in enumerate(passed):
             attempt = f"0-{task}-1"
             artifact = artifact_name(run, attempt, 1, "agent")
-            await self.objects.put(artifact, tar({"trace.txt": b"did it\n", "deep/raw.bin": b"\0\1"}))
+            files = {"trace.txt": b"did it\n", "deep/raw.bin": b"\0\1", "caf\udce9.txt": b"au lait"}
+            await self.objects.put(artifact, tar(files))
             about: dict[str, Any] = {"attempt": attempt, "epoch": 1}
             pinned = manifest.tasks[task].model_dump(include={"name", "digest", "package"})
             work: dict[str, Any] = {

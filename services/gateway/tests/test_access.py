@@ -55,6 +55,7 @@ async def test_a_foreign_workspace_and_an_unknown_one_look_alike(gateway: Any) -
     ]
     assert [answer.status_code for answer in answers] == [403, 403]
     assert answers[0].json() == answers[1].json()
+    assert answers[0].json()["code"] == "WORKSPACE_ACCESS_DENIED"
 
 
 REFUSED: dict[tuple[str, str, str], bool] = {
@@ -85,6 +86,9 @@ async def test_roles(gateway: Any) -> None:
 ERRORS: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("GET", "/nowhere", {}, 404, "NOT_FOUND"),
     ("GET", "/api/v1/runs/none", {}, 404, "NOT_FOUND"),
+    ("GET", "/api/schema", {}, 404, "NOT_FOUND"),
+    ("GET", "/api/schema/nowhere", {}, 404, "NOT_FOUND"),
+    ("GET", "/api/schema/no/where", {}, 404, "NOT_FOUND"),
     ("PUT", "/api/v1/runs", {}, 405, "METHOD_NOT_ALLOWED"),
     ("GET", "/api/v1/runs?limit=0", {}, 400, "VALIDATION"),
     ("GET", "/api/v1/runs?limit=many", {}, 400, "VALIDATION"),

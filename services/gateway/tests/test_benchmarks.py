@@ -5,8 +5,13 @@ import hashlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+import pytest
+
+from proctor.contracts.events import BenchmarkAdded
+from proctor.contracts.events.benchmark import BundledSource
 from proctor.contracts.ids import SYSTEM_WORKSPACE
 from proctor.contracts.manifest import Manifest
+from proctor.gateway.intents.benchmarks import key_fault
 
 ARCHIVE = gzip.compress(b"not read here" * 1000)
 GZIP = {"Content-Type": "application/gzip"}
@@ -116,3 +121,73 @@ async def test_an_upload_over_the_limit_is_refused(gateway: Any) -> None:
     for content in (body, chunks()):
         answer = await gateway.client.post("/api/v1/uploads", content=content, headers=GZIP)
         assert (answer.status_code, answer.json()["code"]) == (413, "TOO_LARGE")
+
+
+ACTING = ["\0", "\x1b", "\x7f", "\x85", "\u202e", "\u2066"]
+
+
+async def test_text_that_acts_is_refused_at_its_key(gateway: Any) -> None:
+    upload = await uploaded(gateway)
+    for character in ACTING:
+        text = f"a{character}b"
+        source = {"kind": "upload", "object": upload["object"], "origin": text}
+        fields = {"key": text, "name": text, "description": text, "default_harness": text, "reward_key": text}
+        answer = await gateway.client.post(BENCHMARKS, json=body(upload, **fields, source=source))
+        assert answer.status_code == 400
+        assert {issue["key"] for issue in answer.json()["issues"]} == {*fields, "source.origin"}, ascii(character)
+        assert f"U+{ord(character):04X}" in answer.json()["detail"]
+
+
+async def test_a_description_may_have_lines_and_any_script(gateway: Any) -> None:
+    upload = await uploaded(gateway)
+    fields = {"name": "Größe שלום 👩‍🔬", "description": "one\n\ttwo"}
+    answer = await gateway.client.post(BENCHMARKS, json=body(upload, **fields))
+    assert answer.status_code == 201, answer.text
+    assert {key: answer.json()[key] for key in fields} == fields
+
+
+async def test_the_origin_of_a_sync_is_checked_as_well(gateway: Any, manifest: Manifest) -> None:
+    benchmark = await gateway.insert_benchmark(manifest)
+    await gateway.log.append(
+        BenchmarkAdded(
+            benchmark=benchmark, key="acme/tiny", name="Tiny", source=BundledSource(name="x"), added_by="owner"
+        ),
+        workspace=gateway.workspace,
+        aggregate="benchmark",
+        id=benchmark,
+    )
+    source = {**body(await uploaded(gateway))["source"], "origin": "./a\0"}
+    answer = await gateway.client.post(f"{BENCHMARKS}/{benchmark}/sync", json={"source": source})
+    assert (answer.status_code, [issue["key"] for issue in answer.json()["issues"]]) == (400, ["source.origin"])
+
+
+KEYS: dict[str, bool] = {
+    "a": True,
+    "acme/tiny@3": True,
+    "acme/a.b/_c": True,
+    "a/...": True,
+    "systems/a": True,
+    "a/system": True,
+    "a/..": False,
+    "a/./b": False,
+    "a//b": False,
+    "/a": False,
+    "a/": False,
+    "..": False,
+    "a b": False,
+    "system": False,
+    "System/a": False,
+}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_keys(key: str) -> None:
+    assert (key_fault(key) is None) == KEYS[key]
+
+
+async def test_a_reserved_or_crooked_key_is_told_the_rule(gateway: Any) -> None:
+    upload = await uploaded(gateway)
+    for key, word in (("a/..", "single slashes"), ("system", "reserved")):
+        answer = await gateway.client.post(BENCHMARKS, json=body(upload, key=key))
+        assert (answer.status_code, answer.json()["issues"][0]["key"]) == (400, "key")
+        assert word in answer.json()["detail"]

@@ -44,7 +44,9 @@ async def test_what_a_finished_run_shows(gateway: Any, run: dict[str, Any], mani
     assert files["items"] == [
         {"phase": "agent", "path": "trace.txt", "size": 7},
         {"phase": "agent", "path": "deep/raw.bin", "size": 2},
+        {"phase": "agent", "path": "caf\ufffd.txt", "size": 7},
     ]
+    assert (await get(f"{base}/results/0-0-1/artifacts/agent/caf\ufffd.txt")).text == "au lait"
     text = await get(f"{base}/results/0-0-1/artifacts/agent/trace.txt")
     assert (text.text, text.headers["content-type"]) == ("did it\n", "text/plain; charset=utf-8")
     assert text.headers["x-content-type-options"] == "nosniff"

@@ -4,7 +4,7 @@ import asyncio
 import time
 from typing import Any
 
-from proctor.contracts.events import RunFinished
+from proctor.contracts.events import RunFinished, RunStopped
 from proctor.contracts.manifest import Manifest
 from proctor.eventlog import EventLog
 
@@ -77,6 +77,18 @@ async def test_nobody_projects(gateway: Any, manifest: Manifest) -> None:
     await EventLog(gateway.log.connection, "scheduler").append(ended, **place)
     refused = await gateway.client.post(f"{RUNS}/{run['id']}/stop", json={})
     assert (refused.status_code, refused.json()["code"]) == (409, "RUN_ENDED")
+
+
+async def test_a_run_that_a_request_stopped_may_be_asked_to_stop_again(gateway: Any, manifest: Manifest) -> None:
+    await gateway.insert_benchmark(manifest)
+    run = (await gateway.client.post(RUNS, json=ORACLE)).json()["id"]
+    crooked = await gateway.client.post(f"{RUNS}/{run}/stop", json={"reason": "en\0ough"})
+    assert (crooked.status_code, [issue["key"] for issue in crooked.json()["issues"]]) == (400, ["reason"])
+    assert (await gateway.client.post(f"{RUNS}/{run}/stop", json={"reason": "enough"})).status_code == 202
+    await gateway.append(run, "scheduler", RunStopped(reason="enough"))
+    again = await gateway.client.post(f"{RUNS}/{run}/stop", json={"reason": "really"})
+    assert again.status_code == 202, again.text
+    assert (again.json()["id"], again.json()["status"], again.json()["stop_reason"]) == (run, "stopped", "enough")
 
 
 async def test_a_repeat_is_the_same_run_and_another_body_is_refused(gateway: Any, manifest: Manifest) -> None:

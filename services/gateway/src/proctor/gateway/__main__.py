@@ -7,10 +7,11 @@ from proctor.gateway.app import serve
 from proctor.gateway.server import CannotListen, listen
 from proctor.gateway.settings import GatewaySettings
 from proctor.service.process import run_service
+from proctor.service.settings import read_settings
 
 
 def main() -> None:
-    settings = GatewaySettings()
+    settings = read_settings(GatewaySettings)
     try:
         listener = listen(settings.listen_host, settings.port)
     except CannotListen as error:

@@ -11,6 +11,7 @@ from litestar.di import Provide
 
 from proctor.eventlog import EventLog
 from proctor.gateway import headers, problems
+from proctor.gateway.acceptable import refuse_nul
 from proctor.gateway.access.middleware import BearerAuthentication
 from proctor.gateway.access.owner import ensure_owner
 from proctor.gateway.edges import PATIENCE_SECONDS, Edges
@@ -74,6 +75,7 @@ def build_app(edges: Edges) -> Litestar:
         route_handlers=[home.home, description.openapi, health.live, health.ready, api],
         dependencies={"edges": Provide(lambda: edges, sync_to_thread=False)},
         exception_handlers={Exception: problems.respond},
+        before_request=refuse_nul,
         before_send=[headers.add_security_headers],
         request_max_body_size=BODY_BYTES,
         openapi_config=description.OPENAPI,

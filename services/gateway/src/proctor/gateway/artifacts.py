@@ -79,4 +79,6 @@ def _extract(file: BinaryIO, path: str) -> bytes | None:
 
 
 def _path(member: tarfile.TarInfo) -> str:
-    return str(PurePosixPath(member.name))
+    """Bytes that aren't UTF-8 show as U+FFFD, as they arrive when a path is asked for."""
+    name = member.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return str(PurePosixPath(name.replace("\0", "\N{REPLACEMENT CHARACTER}")))

@@ -5,6 +5,7 @@ import binascii
 import json
 from typing import Any, Final, cast
 
+from proctor.gateway.text import storable
 from proctor.service.errors import Invalid, Issue
 
 MAX_LIMIT: Final = 200
@@ -24,10 +25,14 @@ def decode_cursor(text: str | None, *kinds: type[int | str]) -> tuple[Any, ...] 
     except (ValueError, binascii.Error):
         key = None
     fits = isinstance(key, list) and [type(part) for part in cast("list[object]", key)] == list(kinds)
-    if not fits or any(isinstance(part, int) and abs(part) > 2**62 for part in cast("list[object]", key)):
+    if not fits or not all(_usable(part) for part in cast("list[int | str]", key)):
         message = "isn't a cursor of this list; leave it out to start at the first page"
         raise Invalid(f"cursor: {message}", issues=(Issue("cursor", message),))
     return tuple(cast("list[Any]", key))
+
+
+def _usable(part: int | str) -> bool:
+    return storable(part) if isinstance(part, str) else abs(part) <= 2**62
 
 
 def page(items: list[Any], limit: int, *key: str) -> dict[str, Any]:

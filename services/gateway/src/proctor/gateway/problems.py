@@ -28,7 +28,6 @@ _CODES: Final = {
     413: "TOO_LARGE",
     415: "UNSUPPORTED_MEDIA_TYPE",
     429: "RATE_LIMITED",
-    503: "UNAVAILABLE",
 }
 
 _AWAY: Final[tuple[tuple[tuple[type[Exception], ...], str], ...]] = (
@@ -73,7 +72,7 @@ def problem_of(error: Exception, path: str) -> Problem:
     """What the caller is told. An error nobody foresaw gets an incident id and nothing else."""
     if isinstance(error, ProctorError):
         return Problem(error.status, error.reported_code, error.message, error.issues)
-    if isinstance(error, HTTPException):
+    if isinstance(error, HTTPException) and error.status_code < 500:
         return _of_http(error, path)
     for kinds, text in _AWAY:
         if isinstance(error, kinds):
@@ -104,7 +103,8 @@ def _of_http(error: HTTPException, path: str) -> Problem:
     issues = tuple(_issues(error.extra))
     if issues:
         detail = "; ".join(f"{issue.key}: {issue.message}" for issue in issues)
-    return Problem(status, _CODES.get(status, "ERROR"), detail, issues)
+    code = _CODES.get(status) or HTTPStatus(status).name
+    return Problem(status, code, detail, issues)
 
 
 def _issues(extra: object) -> list[Issue]:

@@ -6,7 +6,7 @@ import logging
 
 from proctor.leaderboard import app
 from proctor.service.process import run_service
-from proctor.service.settings import Settings
+from proctor.service.settings import Settings, read_settings
 
 logger = logging.getLogger(__name__)
 
@@ -15,7 +15,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="proctor.leaderboard", description="Read models and standings.")
     parser.add_argument("command", nargs="?", choices=("serve", "rebuild"), default="serve")
     command = parser.parse_args().command
-    settings = Settings()
+    settings = read_settings(Settings)
 
     async def serve(stop: asyncio.Event) -> None:
         await app.serve(settings, stop)

@@ -27,7 +27,7 @@ from proctor.cli.platform.ports import free_port
 from proctor.cli.platform.services import Backend, Plan
 from proctor.cli.platform.signals import run_until_signal
 from proctor.cli.submission import read_submission
-from proctor.service.settings import default_home
+from proctor.service.settings import Settings, default_home, read_settings
 
 BENCHMARK: Final = "first-steps"
 AGENTS: Final = (
@@ -47,6 +47,7 @@ class Shown(NamedTuple):
 
 def play_demo(home: Path | None, backend: Backend, runners: int, *, keep: bool) -> int:
     """The exit code: 0 when every result was as expected."""
+    read_settings(Settings)  # what every service would refuse is told before anything starts
     place = home_of(home).root if home else new_place(Path(os.environ.get("PROCTOR_HOME") or default_home()))
     plan = Plan(port=free_port(), runners=runners, backend=backend, capacity=8)
     return run_until_signal(lambda: _demo(place, plan, keep=keep), interrupted=130)

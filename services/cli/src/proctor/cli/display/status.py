@@ -69,6 +69,8 @@ class StatusView:
 def _line(child: Child) -> Text:
     style = _STYLES[child.status]
     line = Text.assemble((f"{_MARKS[child.status]} ", style), f"{child.program.name:<18}", (child.status.value, style))
-    if child.reason and child.status in {Status.RESTARTING, Status.GIVEN_UP}:
+    if child.status is Status.RESTARTING:
+        line.append(f" ({child.deaths.row}), last: {child.reason}, see {child.log}", "dim")
+    elif child.status is Status.GIVEN_UP:
         line.append(f"  {child.reason}", "dim")
     return line

@@ -12,10 +12,12 @@ from proctor.cli.pasteable import pasteable
 from proctor.cli.platform.installation import Platform, platform
 from proctor.cli.platform.services import Plan
 from proctor.cli.platform.signals import run_until_signal
+from proctor.service.settings import Settings, read_settings
 
 
 def keep_up(home: Path, plan: Plan) -> int:
     """The exit code. Raises Failure with what is in the way of a start."""
+    read_settings(Settings)  # what every service would refuse is told before anything starts
     return run_until_signal(lambda: _keep_up(home, plan))
 
 

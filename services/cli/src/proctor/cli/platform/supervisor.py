@@ -6,18 +6,17 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 from proctor.cli.failure import Failure
 from proctor.cli.platform.home import Home
 from proctor.cli.platform.last_words import last_words
 from proctor.cli.platform.program import Program, spawn, stop
-from proctor.cli.platform.restarts import restart_delay
+from proctor.cli.platform.restarts import Deaths
 
 POLL_SECONDS: Final = 0.03
 STOP_SECONDS: Final = 8.0
-START_DEATHS: Final = 3
-"""A program that died so often before it was ready won't start; one that ran before gets more patience."""
 
 
 class Status(StrEnum):
@@ -31,9 +30,10 @@ class Status(StrEnum):
 @dataclass
 class Child:
     program: Program
+    log: Path
     status: Status = Status.STARTING
     process: asyncio.subprocess.Process | None = None
-    lives: list[float] = field(default_factory=list[float])
+    deaths: Deaths = field(default_factory=Deaths)
     reason: str = ""
 
 
@@ -48,45 +48,50 @@ class Supervisor:
 
     def start(self, programs: Iterable[Program]) -> None:
         for program in programs:
-            child = self.children[program.name] = Child(program)
+            child = self.children[program.name] = Child(program, self._home.log(program.name))
             self._tell(child)
             self._tasks[program.name] = asyncio.create_task(self._keep(child))
 
     async def ready(self, names: Iterable[str], patience: float) -> None:
-        """Wait until these are ready. Raises Failure naming the first that keeps dying or takes too long."""
+        """Wait until these are ready. Raises Failure naming the first that can't start or takes too long."""
         waiting = [self.children[name] for name in names]
         deadline = time.monotonic() + patience
         while late := [child for child in waiting if child.status is not Status.READY]:
             for child in late:
-                if child.status is Status.GIVEN_UP or len(child.lives) >= START_DEATHS:
+                if child.status is Status.GIVEN_UP:
                     raise self._failure(child, f"doesn't start ({child.reason})")
             if time.monotonic() > deadline:
                 raise self._failure(late[0], f"isn't ready after {patience:.0f} s")
             await asyncio.sleep(POLL_SECONDS)
 
-    def _failure(self, child: Child, problem: str) -> Failure:
-        log = self._home.log(child.program.name)
-        return Failure(f"{child.program.name} {problem}; its log is {log}", details=last_words(log))
+    @staticmethod
+    def _failure(child: Child, problem: str) -> Failure:
+        words = last_words(child.log)
+        why = f": {words[-1]}" if words else ""
+        details = words if len(words) > 1 else ()
+        return Failure(f"{child.program.name} {problem}{why}; its log is {child.log}", details=details)
 
     async def _keep(self, child: Child) -> None:
         while True:
-            born = time.monotonic()
-            try:
-                child.process = await spawn(child.program, self._home)
-            except OSError as error:
-                child.reason = str(error)
-                self._change(child, Status.GIVEN_UP)
+            await self._live(child)
+            self._change(child, Status.GIVEN_UP if child.deaths.hopeless else Status.RESTARTING)
+            if child.deaths.hopeless:
                 return
+            await asyncio.sleep(child.deaths.delay)
+
+    async def _live(self, child: Child) -> None:
+        """One life, from birth to death."""
+        born, code, was_ready = time.monotonic(), None, False
+        try:
+            child.process = await spawn(child.program, self._home)
+        except OSError as error:
+            child.reason = str(error)
+        else:
             watch = asyncio.create_task(self._watch(child))
             code = await child.process.wait()
-            watch.cancel()
-            child.lives.append(time.monotonic() - born)
+            was_ready = not watch.cancel()
             child.reason = f"exit code {code}" if code >= 0 else f"signal {-code}"
-            delay = restart_delay(child.lives)
-            self._change(child, Status.GIVEN_UP if delay is None else Status.RESTARTING)
-            if delay is None:
-                return
-            await asyncio.sleep(delay)
+        child.deaths = child.deaths.and_one(time.monotonic() - born, code, was_ready=was_ready)
 
     async def _watch(self, child: Child) -> None:
         while not await child.program.ready():

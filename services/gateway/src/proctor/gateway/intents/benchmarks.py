@@ -18,10 +18,21 @@ from proctor.gateway.folds import Folded, benchmark_head
 from proctor.gateway.intents.append import append
 from proctor.gateway.submission import invalid
 from proctor.gateway.submission.findings import issue_of
+from proctor.gateway.text import Plain, PlainLines
 from proctor.service.errors import Conflicting, Issue, NotFound
 
-Line = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^\S(.*\S)?$")]
-_KEY: Final = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._@/-]*$")
+Line = Annotated[Plain, Field(min_length=1, max_length=255, pattern=r"^\S(.*\S)?$")]
+_KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*(/[A-Za-z0-9._@-]+)*")
+_KEY_RULE: Final = (
+    "must be letters, digits and . _ @ - in parts joined by single slashes; it starts with a letter or digit, and no "
+    "part is . or .."
+)
+
+
+class ArchiveSource(UploadSource):
+    """As a caller may name one."""
+
+    origin: Annotated[Plain, Field(max_length=4096)]
 
 
 class NewBenchmark(BaseModel):
@@ -29,8 +40,8 @@ class NewBenchmark(BaseModel):
 
     key: Line
     name: Line
-    source: UploadSource
-    description: str | None = Field(default=None, max_length=4096)
+    source: ArchiveSource
+    description: Annotated[PlainLines, Field(max_length=4096)] | None = None
     default_harness: Line | None = None
     pass_threshold: Decimal = Field(default=Decimal("1.0"), gt=0, le=1, allow_inf_nan=False)
     reward_key: Line | None = None
@@ -39,15 +50,15 @@ class NewBenchmark(BaseModel):
 class NewSync(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    source: UploadSource | None = None
+    source: ArchiveSource | None = None
 
 
 async def add(edges: Edges, who: Principal, body: Mapping[str, Any]) -> tuple[str, int]:
     """The benchmark's id and the sequence. The key is reserved first; a reservation whose benchmark was never
     appended, or was removed since, is free again."""
     new = _read(NewBenchmark, body)
-    if _KEY.match(new.key) is None:
-        raise invalid([Issue("key", "may hold letters, digits and . _ @ / -, and starts with a letter or digit")])
+    if (fault := key_fault(new.key)) is not None:
+        raise invalid([Issue("key", fault)])
     await _check_uploaded(edges, new.source)
     if await _managed_key(edges, new.key):
         raise _key_taken(new.key)
@@ -91,6 +102,16 @@ async def remove(edges: Edges, who: Principal, workspace: str, benchmark: str) -
     await _present(edges, workspace, benchmark)
     event = BenchmarkRemoved(removed_by=who.user)
     return await append(edges, who, event, (workspace, "benchmark", benchmark))
+
+
+def key_fault(key: str) -> str | None:
+    """Why a benchmark can't have the key: it is a path of the API and, by its parts, of folders."""
+    parts = key.split("/")
+    if _KEY.fullmatch(key) is None or not {".", ".."}.isdisjoint(parts):
+        return _KEY_RULE
+    if parts[0].lower() == SYSTEM_WORKSPACE:
+        return f"must not begin with the part {SYSTEM_WORKSPACE!r}, which is reserved for the platform; choose another"
+    return None
 
 
 def _check_own(workspace: str) -> None:

@@ -10,6 +10,7 @@ import asyncpg
 from proctor.contracts import records
 from proctor.contracts.events import RunSubmitted, StopRequested
 from proctor.contracts.ids import run_id
+from proctor.contracts.states import RunStatus
 from proctor.eventlog import Conflict
 from proctor.eventlog.streams import MAX_EVENT_BYTES
 from proctor.gateway.access.principal import Principal, Role
@@ -19,6 +20,7 @@ from proctor.gateway.intents.append import append
 from proctor.gateway.names import free_name, stem
 from proctor.gateway.readmodel import benchmarks
 from proctor.gateway.submission import Accepted, Submission, Target, accept, invalid, parse
+from proctor.gateway.text import storable
 from proctor.gateway.vault.values import RunValues, store, values_of
 from proctor.service.errors import Conflicting, Forbidden, Issue, NotFound
 
@@ -73,16 +75,17 @@ async def submit(edges: Edges, who: Principal, body: Mapping[str, Any], key: str
 
 
 async def stop(edges: Edges, who: Principal, run: str, reason: str) -> int:
-    """The sequence of the request; 0 when the run is being stopped already."""
+    """The sequence of the request; 0 when an earlier one stops or stopped the run."""
     head = await run_head(edges.log, who.workspace, run)
     if head is None or head.state.submitted is None:
         raise NotFound("there is no such run in this workspace")
     state = head.state
+    stopped = state.status is RunStatus.STOPPED and state.stop is not None
     if head.state.submitted.submitted_by != who.user and not who.may(Role.ADMIN):
         raise Forbidden("only an admin may stop the run of another")
-    if state.ended:
+    if state.ended and not stopped:
         raise Conflicting(f"the run has ended already: it is {state.status}", code="RUN_ENDED")
-    if state.stop is not None:
+    if stopped or state.stop is not None:
         return 0
     event = StopRequested(reason=reason, requested_by=who.user)
     return await append(edges, who, event, (who.workspace, "run", run))
@@ -109,7 +112,7 @@ def _check_same(used: bytes, request: bytes) -> None:
 async def _benchmark(edges: Edges, workspace: str, submission: Submission) -> benchmarks.Row:
     """Empty where there is none of that name."""
     wanted = submission.benchmark
-    return (await benchmarks.find(edges.pool, workspace, wanted) if wanted else None) or {}
+    return (await benchmarks.find(edges.pool, workspace, wanted) if wanted and storable(wanted) else None) or {}
 
 
 async def _accept(edges: Edges, workspace: str, submission: Submission, row: benchmarks.Row) -> Accepted:

@@ -3,17 +3,25 @@
 from importlib.metadata import version
 from typing import Any, Final
 
-from litestar import Request, get
+from litestar import Request, Router, get
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, SecurityScheme
 
 from proctor.gateway.problems import MEDIA_TYPE, Problem
+from proctor.service.errors import NotFound
 
 TOKEN: Final = "token"
+
+
+def no_page(request: Request[Any, Any, Any]) -> None:
+    """Litestar would serve pages of its own below its path; the document is at the paths of `openapi` alone."""
+    raise NotFound(f"there is nothing at {request.url.path}; the OpenAPI document is at /openapi.json")
+
+
 OPENAPI: Final = OpenAPIConfig(
     title="Proctor",
     version=version("proctor-gateway"),
-    path="/api/schema",
+    openapi_router=Router("/api/schema", route_handlers=[], include_in_schema=False, before_request=no_page),
     render_plugins=[],
     components=Components(security_schemes={TOKEN: SecurityScheme(type="http", scheme="bearer")}),
 )

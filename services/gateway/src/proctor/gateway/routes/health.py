@@ -2,12 +2,15 @@
 
 import asyncio
 import contextlib
+from datetime import UTC, datetime
 from typing import Any
 
 from litestar import Response, get
 from nats.errors import Error as BusError
 
+from proctor.gateway import lag
 from proctor.gateway.edges import Edges, Opened
+from proctor.gateway.routes.fleet import FLEET_LIST
 from proctor.service.broker import answers
 from proctor.service.postgres import Pool
 
@@ -19,10 +22,17 @@ def live() -> dict[str, str]:
 
 @get("/readyz")
 async def ready(edges: Opened) -> Response[dict[str, Any]]:
-    nats, postgres = await asyncio.gather(answers(edges.connection), _answers(edges.pool))
+    nats, postgres, scheduler = await asyncio.gather(
+        answers(edges.connection), _answers(edges.pool), _scheduler_answers(edges)
+    )
     projection = await _projection(edges) if nats else {"ok": False, "position": edges.feed.position, "lag": None}
-    well = nats and postgres and projection["ok"]
-    checks = {"nats": {"ok": nats}, "postgres": {"ok": postgres}, "projection": projection}
+    checks = {
+        "nats": {"ok": nats},
+        "postgres": {"ok": postgres},
+        "projection": projection,
+        "scheduler": {"ok": scheduler},
+    }
+    well = all(check["ok"] for check in checks.values())
     body: dict[str, Any] = {"status": "ready" if well else "unready", "checks": checks}
     return Response(body, status_code=200 if well else 503)
 
@@ -40,11 +50,21 @@ async def _answers(pool: Pool) -> bool:
         return False
 
 
+async def _scheduler_answers(edges: Edges) -> bool:
+    try:
+        await edges.connection.request(FLEET_LIST, b"{}", timeout=1)
+    except (BusError, TimeoutError):
+        return False
+    return True
+
+
 async def _projection(edges: Edges) -> dict[str, Any]:
-    """`lag` counts the log's events that the read models don't show yet."""
-    last = None
-    with contextlib.suppress(BusError, TimeoutError):
-        last = await edges.log.last_sequence()
+    """`lag` counts the log's events that the read models don't show yet; they are well as long as none of those waits
+    for long."""
     position = edges.feed.position
-    lag = max(0, last - position) if last is not None and position >= 0 else None
-    return {"ok": lag is not None, "position": position, "lag": lag}
+    if position >= 0:
+        with contextlib.suppress(BusError, TimeoutError):
+            oldest = await lag.oldest_unseen(edges.connection, position)
+            behind = 0 if oldest is None else max(0, await edges.log.last_sequence() - position)
+            return {"ok": not lag.late(oldest, datetime.now(UTC)), "position": position, "lag": behind}
+    return {"ok": False, "position": position, "lag": None}

@@ -16,6 +16,7 @@ from proctor.gateway.intents import runs as intents
 from proctor.gateway.paging import DEFAULT_LIMIT, decode_cursor, encode_cursor
 from proctor.gateway.readmodel import runs, shapes
 from proctor.gateway.routes.parameters import Cursor, Limit
+from proctor.gateway.text import fault
 from proctor.objects import ObjectMissing
 from proctor.service.errors import Invalid, Issue, NotFound
 
@@ -78,11 +79,16 @@ async def stop_run(request: ApiRequest, edges: Opened, run: FromPath[str]) -> di
     body = await read_object(request)
     reason = body.get("reason", "asked by a user")
     if not isinstance(reason, str) or not reason.strip() or len(reason) > MAX_REASON:
-        message = f"must be a text of 1 to {MAX_REASON} characters"
-        raise Invalid(f"reason: {message}", issues=(Issue("reason", message),))
+        raise _unfit_reason(f"must be a text of 1 to {MAX_REASON} characters")
+    if (found := fault(reason.strip())) is not None:
+        raise _unfit_reason(found)
     identifier = await run_id(edges, request.user.workspace, run)
     sequence = await intents.stop(edges, request.user, identifier, reason.strip())
     return await run_after(edges, request.user.workspace, identifier, sequence)
+
+
+def _unfit_reason(message: str) -> Invalid:
+    return Invalid(f"reason: {message}", issues=(Issue("reason", message),))
 
 
 @get("/{run:str}/lock", media_type="application/json")

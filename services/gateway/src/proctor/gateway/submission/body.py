@@ -8,9 +8,10 @@ from pydantic import Field, TypeAdapter
 
 from proctor.contracts import config as sections
 from proctor.contracts.config import MAX_AGENTS, Agent, RunConfig
-from proctor.gateway.submission.findings import Place, closest
+from proctor.gateway.submission.findings import closest, key_of
 from proctor.gateway.submission.secrets import Secrets, read_secrets, unfit
 from proctor.gateway.submission.sound import Reading, read
+from proctor.gateway.text import Place, faults
 from proctor.service.errors import Issue
 
 RESERVED_PREFIX: Final = "_OSMOSIS_"
@@ -67,6 +68,7 @@ def parse(body: Mapping[str, Any]) -> Submission:
         *agent_issues,
         *_names(config.agents),
         *_environment(config, secrets.required),
+        *(Issue(key_of(place), why) for place, why in faults(config.without_values().model_dump(mode="json"))),
     ]
     return Submission(config, secrets, tuple(issues), frozenset(place for part in readings for place in part.left_out))
 

@@ -10,9 +10,8 @@ from pydantic_core import ErrorDetails
 
 from proctor.contracts import config as sections
 from proctor.contracts.config import RunConfig
+from proctor.gateway.text import Place
 from proctor.service.errors import Invalid, Issue
-
-type Place = tuple[str | int, ...]
 
 _SECTIONS: Final[dict[tuple[str, ...], type[BaseModel]]] = {
     ("experiment",): sections.Experiment,
@@ -92,7 +91,7 @@ def issue_of(detail: ErrorDetails, at: Place = ()) -> Issue:
     if detail["type"] == "extra_forbidden":
         model = _SECTIONS.get(_section((*at, *detail["loc"])), RunConfig)
         correction = closest(str(place[-1]), model.model_fields)
-    return Issue(_key(place), message, correction)
+    return Issue(key_of(place), message, correction)
 
 
 def _section(path: Place) -> tuple[str, ...]:
@@ -104,7 +103,8 @@ def _model_type(place: Place) -> bool:
     return len(place) > 3 and (place[0], place[2]) == ("agents", "model") and place[3] in _MODEL_TYPES
 
 
-def _key(place: Place) -> str:
+def key_of(place: Place) -> str:
+    """A place as a key of the TOML: `agents[0].model.model`."""
     text = ""
     for part in place:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part

@@ -7,7 +7,8 @@ from typing import Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from proctor.gateway.submission.findings import Place, issue_of, place_of
+from proctor.gateway.submission.findings import issue_of, place_of
+from proctor.gateway.text import Place
 from proctor.service.errors import Issue
 
 _NOTHING: Final = object()

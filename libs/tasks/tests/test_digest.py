@@ -68,7 +68,7 @@ def test_a_digest_reads_nothing_outside_the_task(make_task: MakeTask) -> None:
     ("files", "same"),
     [
         ({"tests/test.sh": "changed", "instruction.md": "changed", "solution/x": "new"}, True),
-        ({"task.toml": "[environment]\ncpus = 8\nmemory_mb = 1"}, True),
+        ({"task.toml": "[environment]\ncpus = 8\nmemory_mb = 64"}, True),
         ({"task.toml": "[environment]\ndocker_image = 'a:1'"}, False),
         ({"environment/Dockerfile": "FROM other"}, False),
         ({"environment/new": ""}, False),

@@ -36,6 +36,12 @@ async def own(nats_server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
 
 
 @pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    """Where uploads are unpacked, as the home's sync folder is."""
+    return tmp_path / "home" / "sync"
+
+
+@pytest.fixture
 def make_dataset(tmp_path: Path) -> Callable[..., Path]:
     """A folder of the least tasks there are. `files`: more of it, None for one that is left out."""
 

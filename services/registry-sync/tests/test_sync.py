@@ -4,6 +4,7 @@ import io
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -21,7 +22,10 @@ from proctor.tasks import load_dataset, pack_dataset, task_digest, unpack_task
 
 async def events_of(bus: Client, source: Source) -> list[Any]:
     state = BenchmarkState("w", "b", source=source, sync="s1")
-    return [event async for event in sync(state, Objects(bus))]
+    with TemporaryDirectory() as scratch:
+        found = [event async for event in sync(state, Objects(bus), Path(scratch))]
+        assert not list(Path(scratch).iterdir()), "nothing stays of a sync, however it ended"
+    return found
 
 
 async def upload(bus: Client, data: bytes) -> UploadSource:
@@ -76,21 +80,25 @@ async def test_one_bad_task_never_harms_its_siblings(bus: Client, make_dataset: 
         "untested/tests/test.sh": None,
         "binary/task.toml": b"\xff\xfe",
         "wrong/task.toml": '[agent]\ntimeout_sec = "soon"\n',
+        "endless/task.toml": "[verifier]\ntimeout_sec = nan\n",
+        "deep/environment/" + "d/" * 31 + "f": "",
         "notes/README.md": "not a task\n",
     }
-    names = ("good", "better", "broken", "silent", "untested", "binary", "wrong")
+    names = ("good", "better", "broken", "silent", "untested", "binary", "wrong", "endless", "deep")
     root = make_dataset(*names, files=bad)
     *_, synced = await events_of(bus, await upload(bus, tarred(root)))
     assert isinstance(synced, Synced)
     manifest = await manifest_of(bus, synced)
     assert [task.name for task in manifest.tasks] == ["better", "good"]
     reasons = {one.name: one.reason for one in manifest.unavailable}
-    assert set(reasons) == {"broken", "silent", "untested", "binary", "wrong"}
+    assert set(reasons) == {"broken", "silent", "untested", "binary", "wrong", "endless", "deep"}
     assert "task.toml" in reasons["broken"]
     assert "instruction.md" in reasons["silent"]
     assert "test.sh" in reasons["untested"]
     assert "timeout_sec" in reasons["wrong"]
-    assert (synced.tasks, synced.unavailable) == (2, 5)
+    assert "verifier.timeout_sec" in reasons["endless"]
+    assert "32 folders deep" in reasons["deep"]
+    assert (synced.tasks, synced.unavailable) == (2, 7)
 
 
 async def test_equal_content_is_the_same_version_and_other_content_another(

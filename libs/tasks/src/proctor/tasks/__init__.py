@@ -1,12 +1,12 @@
 """Harbor-format tasks and datasets: reading, checking, digests, packages and rewards. No service, no network."""
 
-from proctor.tasks.archive import Limits
 from proctor.tasks.artifacts import ArtifactConfig, CollectConfig
 from proctor.tasks.dataset import Dataset, DatasetManifest, PinnedTask, RefusedTask, load_dataset, parse_dataset_toml
 from proctor.tasks.digest import dataset_digest, environment_digest, file_digest, image_digest, task_digest
 from proctor.tasks.environment import EnvironmentConfig, HealthcheckConfig, McpServerConfig
 from proctor.tasks.errors import TaskInvalid
 from proctor.tasks.folder import Difficulty, Step, Task, find_tasks, load_task
+from proctor.tasks.limits import Limits
 from proctor.tasks.package import pack_dataset, pack_task, unpack_dataset, unpack_task
 from proctor.tasks.registry import (
     RegistryDataset,

@@ -8,11 +8,11 @@ import tarfile
 import tempfile
 import zlib
 from collections.abc import Buffer, Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, Self, override
 
 from proctor.tasks.errors import TaskInvalid
+from proctor.tasks.limits import Limits
 from proctor.tasks.names import path_problem
 
 _LARGEST_HEADER: Final = 64 << 10
@@ -32,16 +32,6 @@ _REFUSED: Final = {
     tarfile.FIFOTYPE: "is a pipe",
     tarfile.GNUTYPE_SPARSE: "is a sparse file; pack it as a plain file",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The most that is unpacked from one archive."""
-
-    total_bytes: int = 2 << 30
-    file_bytes: int = 1 << 30
-    entries: int = 50_000
-    depth: int = 32
 
 
 def unpack(data: bytes, dest: Path, limits: Limits, check: Callable[[Path], None] | None = None) -> None:
@@ -100,8 +90,8 @@ class _Member(tarfile.TarInfo):
 
 
 def _extract(data: bytes, root: Path, limits: Limits) -> None:
-    # Headers and padding are at most 1,536 bytes an entry.
-    stream = io.BufferedReader(_Bounded(data, limits.total_bytes + limits.entries * 1536 + (1 << 20)))
+    # Headers, long names and padding are at most 3,584 bytes an entry.
+    stream = io.BufferedReader(_Bounded(data, limits.total_bytes + limits.entries * 3584 + (1 << 20)))
     links: dict[str, str] = {}
     try:
         # A stream is read once, front to back; nothing seeks in what has to be decompressed.

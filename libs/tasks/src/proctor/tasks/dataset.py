@@ -136,7 +136,8 @@ def _read_manifest(file: Path) -> DatasetManifest:
 
 def _load(path: Path, root: Path) -> PinnedTask | RefusedTask:
     try:
-        return PinnedTask(load_task(path), task_digest(path))
+        task = load_task(path)
+        return PinnedTask(task, task_digest(path, task.files))
     except (TaskInvalid, OSError) as error:
         return RefusedTask(path.name, path.relative_to(root).as_posix(), str(error))
 

@@ -15,28 +15,29 @@ _PREFIX: Final = "sha256:"
 _EXECUTABLE: Final = 0o111
 
 
-def task_digest(root: Path) -> str:
-    """`sha256:` and 64 hex digits over every file that counts, its path and its bytes."""
+def task_digest(root: Path, found: TaskFiles | None = None) -> str:
+    """`sha256:` and 64 hex digits over every file that counts, its path and its bytes. `found`: the task's files
+    where they are known already."""
     root = root.resolve()
     outer = hashlib.sha256()
-    for name in task_files(root).files:
+    for name in (found or task_files(root)).files:
         outer.update(f"{name}\0{_file_digest(root / name)}\n".encode())
     return _PREFIX + outer.hexdigest()
 
 
-def image_digest(root: Path, folder: str, docker_image: str | None) -> str:
+def image_digest(root: Path, folder: str, docker_image: str | None, found: TaskFiles | None = None) -> str:
     """Equal for two environments that build or pull the same image: the folder's files with their
     executable bits and links, and the image's name. `folder` is relative to the task, such as `environment`."""
     root = root.resolve()
     outer = hashlib.sha256(f"{docker_image or ''}\n".encode())
-    for line in _image_lines(root, f"{folder}/", task_files(root)):
+    for line in _image_lines(root, f"{folder}/", found or task_files(root)):
         outer.update(f"{line}\n".encode())
     return _PREFIX + outer.hexdigest()
 
 
 def environment_digest(task: Task) -> str:
     """The digest of the image the agent's sandbox is made from; equal digests may share it."""
-    return image_digest(task.path, "environment", task.config.environment.docker_image)
+    return image_digest(task.path, "environment", task.config.environment.docker_image, task.files)
 
 
 def dataset_digest(task_digests: Iterable[str], files: Mapping[str, str] | None = None) -> str:

@@ -37,11 +37,19 @@ def dotted(location: tuple[int | str, ...]) -> str:
     return text.removeprefix(".")
 
 
+def shortened(value: object) -> str:
+    """The value as text of at most 80 characters; a number of thousands of digits has none."""
+    try:
+        return str(value)[:80]
+    except ValueError:
+        return "a number too long to be shown"
+
+
 def _line(file: str, location: tuple[int | str, ...], details: Mapping[str, Any]) -> str:
     message = str(details["msg"]).removeprefix("Value error, ")
     got = details["input"]
     if not _PRIVATE.intersection(location) and isinstance(got, str | int | float) and details["type"] != "value_error":
-        message += f" (got {str(got)[:80]!r})"
+        message += f" (got {shortened(got)!r})"
     fix = _FIXES.get(details["type"])
     where = f"{file}: {dotted(location)}" if location else file
     return f"{where}: {message}" + (f"; {fix}" if fix else "")

@@ -8,10 +8,12 @@ from typing import Final, Literal, cast, get_args
 
 from proctor.tasks.environment import EnvironmentConfig
 from proctor.tasks.errors import TaskInvalid
-from proctor.tasks.files import TaskFiles, check_names, task_files
+from proctor.tasks.files import TaskFiles, check_names, check_size, link_targets, task_files
+from proctor.tasks.limits import TASK_LIMITS, Limits
 from proctor.tasks.names import folder_name_problem
 from proctor.tasks.schema import StepConfig, TaskConfig, VerifierConfig
 from proctor.tasks.task_toml import CONFIG_FILE, parse_task_toml
+from proctor.tasks.values import check_values
 from proctor.tasks.variables import Reference, env_references, header_references
 from proctor.tasks.verifier import script_places, verifier_environment, verifier_script
 
@@ -34,7 +36,8 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Task:
     """A task that can be run. `instruction` is empty when it has steps; `needed_variables` are the variables
-    without a default that its environment, verifier and solution refer to."""
+    without a default that its environment, verifier and solution refer to. `files` are those of its digest
+    and package, as they were when it was loaded."""
 
     name: str
     path: Path
@@ -48,14 +51,18 @@ class Task:
     tags: tuple[str, ...]
     needed_variables: tuple[str, ...]
     warnings: tuple[str, ...]
+    files: TaskFiles
 
 
-def load_task(path: Path) -> Task:
-    """The task in a folder; raises TaskInvalid that says what to change."""
+def load_task(path: Path, limits: Limits = TASK_LIMITS) -> Task:
+    """The task in a folder; raises TaskInvalid that says what to change. Its package is within `limits`."""
     root = path.resolve()
     config, unknown = parse_task_toml(_config_text(root, path))
-    found = task_files(root)
+    check_values(config, CONFIG_FILE)
+    found = task_files(root, limits)
     check_names(found)
+    check_size(root, found, limits)
+    link_targets(root, found)
     _check_environment(config, root)
     for step in config.steps or (None,):
         _check_test_script(root, config, step)
@@ -76,6 +83,7 @@ def load_task(path: Path) -> Task:
         tags=_tags(config),
         needed_variables=needed_variables(config),
         warnings=tuple(_warnings(config, unknown, found)),
+        files=found,
     )
 
 

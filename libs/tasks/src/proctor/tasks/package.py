@@ -2,24 +2,22 @@
 
 import gzip
 import os
-import posixpath
 import tarfile
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from proctor.tasks.archive import Limits, unpack
+from proctor.tasks.archive import unpack
 from proctor.tasks.dataset import MANIFEST_FILE, parse_dataset_toml
 from proctor.tasks.digest import task_digest
 from proctor.tasks.errors import TaskInvalid
-from proctor.tasks.files import TaskFiles, check_names, task_files
+from proctor.tasks.files import TaskFiles, check_names, link_targets, task_files
 from proctor.tasks.folder import find_tasks
 from proctor.tasks.ignore import GITIGNORE
+from proctor.tasks.limits import DATASET_LIMITS, TASK_LIMITS, Limits
 from proctor.tasks.task_toml import CONFIG_FILE
 
-TASK_LIMITS: Final = Limits()
-DATASET_LIMITS: Final = Limits(total_bytes=8 << 30, entries=500_000)
 _EXECUTABLE: Final = 0o111
 
 
@@ -31,10 +29,11 @@ class _Entry(NamedTuple):
     link: str = ""
 
 
-def pack_task(root: Path) -> bytes:
+def pack_task(root: Path, found: TaskFiles | None = None) -> bytes:
     """The files of the task's digest, its folders, its .gitignore (which decides what counts), and links
-    between its folders. A link to a file becomes that file. Raises TaskInvalid."""
-    return _tar(_task_entries(root.resolve(), ""))
+    between its folders. A link to a file becomes that file. `found`: its files where they are known already.
+    Raises TaskInvalid."""
+    return _tar(_task_entries(root.resolve(), "", found))
 
 
 def pack_dataset(root: Path) -> bytes:
@@ -85,20 +84,13 @@ def _dataset_files(root: Path) -> Iterator[_Entry]:
             yield _Entry(name, root / name)
 
 
-def _task_entries(root: Path, prefix: str) -> Iterator[_Entry]:
-    found = task_files(root)
+def _task_entries(root: Path, prefix: str, found: TaskFiles | None = None) -> Iterator[_Entry]:
+    found = found or task_files(root)
     check_names(found)
     rules = (GITIGNORE,) if (root / GITIGNORE).is_file() else ()
-    links = {link: _target(link, root, found) for link in found.links}
+    links = link_targets(root, found)
     for name in sorted((*rules, *found.folders, *found.links, *found.files)):
         yield _Entry(prefix + name, root / name, links.get(name, ""))
-
-
-def _target(link: str, root: Path, found: TaskFiles) -> str:
-    target = (root / link).resolve().relative_to(root).as_posix()
-    if target not in found.folders:
-        raise TaskInvalid(f"{link}: links to {target!r}, which isn't part of the task; copy it here instead")
-    return posixpath.relpath(target, posixpath.dirname(link))
 
 
 def _tar(entries: Iterable[_Entry]) -> bytes:

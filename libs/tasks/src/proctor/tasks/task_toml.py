@@ -34,7 +34,7 @@ def read_toml(text: str, file: str) -> dict[str, Any]:
     """The tables of a TOML text; raises TaskInvalid that names the file and the line."""
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a plain ValueError: a number with thousands of digits
         hint = "; save the file without a byte order mark" if text.startswith("\ufeff") else ""
         raise TaskInvalid(f"{file}: not valid TOML: {error}{hint}") from None
 

@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import logging
 import os
+import shutil
+from pathlib import Path
 
 import nats.errors
 from nats.js.errors import APIError, NoStreamResponseError
@@ -35,7 +37,7 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
     """Stand by until this process leads, then sync until stopped."""
     connection = await open_bus(settings.nats_url, "registry-sync", stop)
     leadership = Leadership(connection, "registry-sync", f"{settings.host}-{os.getpid()}-{short_id()}")
-    registry = Registry(EventLog(connection, "registry-sync"), Objects(connection))
+    registry = Registry(EventLog(connection, "registry-sync"), Objects(connection), settings.home / "sync")
 
     async def lead() -> None:
         await leadership.acquired()
@@ -50,14 +52,16 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
 
 
 class Registry:
-    """Every benchmark's state, and the syncs under way, one at a time for each."""
+    """Every benchmark's state, and the syncs under way, one at a time for each. `scratch` is its own: what one that
+    was killed left there goes at the start."""
 
-    def __init__(self, log: EventLog, objects: Objects) -> None:
-        self._log, self._objects = log, objects
+    def __init__(self, log: EventLog, objects: Objects, scratch: Path) -> None:
+        self._log, self._objects, self._scratch = log, objects, scratch
         self._states: dict[tuple[str, str], BenchmarkState] = {}
         self._syncs: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     async def run(self) -> None:
+        await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
         try:
             await self._run()
         finally:
@@ -105,7 +109,7 @@ class Registry:
         """Each event is guarded by the one before, so that of two syncs at once one ends."""
         wanted, expected = state.sync, state.writer_sequence
         try:
-            async for event in sync(state, self._objects):
+            async for event in sync(state, self._objects, self._scratch):
                 expected = await self._append(state, event, expected)
                 if state.sync != wanted:
                     break

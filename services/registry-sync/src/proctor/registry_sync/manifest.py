@@ -1,4 +1,4 @@
-"""From a dataset on disk to a version's manifest. Pure."""
+"""From a dataset on disk to a version's manifest."""
 
 from collections.abc import Sequence
 from typing import Literal

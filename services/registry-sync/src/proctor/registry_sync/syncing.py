@@ -21,12 +21,12 @@ from proctor.tasks import Dataset, PinnedTask, TaskInvalid, load_dataset, pack_t
 PAGE: Final = 50
 
 
-async def sync(state: BenchmarkState, objects: Objects) -> AsyncGenerator[BenchmarkEvent]:
+async def sync(state: BenchmarkState, objects: Objects, scratch: Path) -> AsyncGenerator[BenchmarkEvent]:
     """The events of one sync, in order. Whatever the source does, it ends with `synced` or `sync_failed`; raises only
-    what the bus raises."""
+    what the bus raises. What is unpacked is below `scratch` until the end."""
     assert state.source is not None  # noqa: S101 - a benchmark without a source isn't synced
     try:
-        async with opened(state.source, objects) as root:
+        async with opened(state.source, objects, scratch) as root:
             dataset = await asyncio.to_thread(load_dataset, root)
             async for event in _store(state.sync, root, dataset, objects):
                 yield event
@@ -46,7 +46,7 @@ async def _store(sync_id: str, root: Path, dataset: Dataset, objects: Objects) -
         for pinned in dataset.tasks[first : first + PAGE]:
             await _store_task(pinned, objects)
         yield PageSynced(sync=sync_id, page=page, synced=min(total, first + PAGE), total=total)
-    manifest = make_manifest(dataset, bundled.task_sets(root))
+    manifest = await asyncio.to_thread(make_manifest, dataset, bundled.task_sets(root))
     name = await objects.put_once("manifest", to_json(manifest.model_dump(mode="json")))
     yield Synced(
         sync=sync_id,
@@ -66,22 +66,27 @@ def _no_tasks(dataset: Dataset) -> str:
 async def _store_task(pinned: PinnedTask, objects: Objects) -> None:
     name = package_name(pinned.digest)
     if not await objects.exists(name):
-        await objects.put(name, await asyncio.to_thread(pack_task, pinned.task.path))
+        await objects.put(name, await asyncio.to_thread(pack_task, pinned.task.path, pinned.task.files))
 
 
 @asynccontextmanager
-async def opened(source: Source, objects: Objects) -> AsyncGenerator[Path]:
+async def opened(source: Source, objects: Objects, scratch: Path) -> AsyncGenerator[Path]:
     """The source as a folder, for as long as it is needed."""
     match source:
         case BundledSource():
             yield bundled.folder(source.name)
         case UploadSource():
-            scratch = Path(tempfile.mkdtemp(prefix="proctor-sync-"))
+            own = await asyncio.to_thread(_own_folder, scratch)
             try:
                 data = await objects.get(source.object)
-                yield await asyncio.to_thread(unpack_dataset, data, scratch / "dataset")
+                yield await asyncio.to_thread(unpack_dataset, data, own / "dataset")
             finally:
-                await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+                await asyncio.to_thread(shutil.rmtree, own, ignore_errors=True)
+
+
+def _own_folder(scratch: Path) -> Path:
+    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(dir=scratch))
 
 
 def _reason(error: Exception) -> str:

@@ -53,7 +53,7 @@ async def test_a_repeated_spawn_is_the_same_sandbox_and_both_are_removed(
     assert await stage.backend.remove(labels) == []
 
 
-async def test_artifacts_that_the_verifier_cannot_get_are_an_error_not_a_zero(
+async def test_artifacts_that_the_verifier_cannot_get_are_the_agents_doing(
     stage: Any, make_task: Callable[..., Any]
 ) -> None:
     solve = "#!/bin/bash\nmkdir out; cp /bin/false /usr/bin/tar\n"
@@ -62,7 +62,7 @@ async def test_artifacts_that_the_verifier_cannot_get_are_an_error_not_a_zero(
     finished = await stage.until(work, AgentFinished)
     assert finished.artifacts.cut
     answer = await stage.call(work, Spawn(id="spawn"))
-    assert (answer.status, answer.kind) == ("error", "transfer_too_large")
+    assert (answer.status, answer.kind) == ("error", "agent_broke_sandbox")
 
 
 async def test_a_sick_verifier_environment_is_an_error(stage: Any, make_task: Callable[..., Any]) -> None:

@@ -216,6 +216,8 @@ FAILURES: dict[str, tuple[dict[str, str | None], str, str, dict[str, str] | None
                 "unsupported_environment", "environment"),
     "health": ({}, '[environment.healthcheck]\ncommand = "false"\nretries = 1\n', "nop", {},
                "healthcheck_failed", "setup"),
+    "agent's user": ({"task.toml": '[agent]\nuser = "nosuch"\n'}, "", "oracle", {}, "user_missing", "setup"),
+    "verifier's user": ({}, '[verifier]\nuser = "nosuch"\n', "nop", {}, "user_missing", "setup"),
 }  # fmt: skip
 
 

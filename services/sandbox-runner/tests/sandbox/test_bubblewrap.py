@@ -96,6 +96,17 @@ async def test_killed_from_outside(bubblewrap_backend: BubblewrapBackend, make_s
     await sandbox.stop()
 
 
+async def test_nothing_of_the_host_can_be_filled_by_way_of_pid_1(
+    bubblewrap_backend: BubblewrapBackend, make_spec: SpecMaker
+) -> None:
+    """A deleted file of the host's would take what is written to it without any limit of the sandbox's."""
+    sandbox = await bubblewrap_backend.start(make_spec())
+    look = "for each in /proc/1/fd/*; do stat -Lc %F $each; done | sort -u; readlink /proc/1/fd/2"
+    found = await sandbox.exec(look, timeout=20)
+    assert found.stdout.decode().splitlines() == ["character special file", "fifo", "/dev/null"]
+    await sandbox.stop()
+
+
 START_AND_TELL = """
 import asyncio
 from pathlib import Path

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from proctor.sandbox_runner.failure import Failure
 from proctor.sandbox_runner.sandbox.docker_backend import DockerBackend
 from proctor.sandbox_runner.sandbox.engine import Engine
 from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
 from proctor.sandbox_runner.sandbox.images import tag
 from proctor.sandbox_runner.sandbox.protocol import Sandbox, SandboxSpec
+from proctor.sandbox_runner.users import check_users
 
 type SpecMaker = Callable[..., SandboxSpec]
 type Living = Callable[[Sandbox, str], Awaitable[int]]
@@ -300,3 +302,12 @@ def test_no_permission_names_the_way_out(tmp_path: Path, as_plain_user: Callable
         path.unlink()
     assert (kind, retry) == (ErrorKind.ENGINE_PERMISSION, False)
     assert "group `docker`" in message
+
+
+async def test_a_user_that_the_image_has_not(docker_backend: DockerBackend, make_spec: SpecMaker) -> None:
+    sandbox = await docker_backend.start(make_spec())
+    await check_users(sandbox, [(user, "[agent] user") for user in ("nobody", "1234")])
+    with pytest.raises(Failure, match="nosuch") as caught:
+        await check_users(sandbox, [("nosuch", "[agent] user")])
+    assert caught.value.kind == "user_missing"
+    await sandbox.stop()

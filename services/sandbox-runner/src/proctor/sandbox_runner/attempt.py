@@ -12,6 +12,7 @@ from proctor.contracts.messages import Held
 from proctor.contracts.work import AttemptWork
 from proctor.objects import artifact_name
 from proctor.sandbox_runner import collect, harness
+from proctor.sandbox_runner.aftermath import COLLECT_SECONDS, blame
 from proctor.sandbox_runner.archive import file_tar
 from proctor.sandbox_runner.environment import agent_spec, labels_of
 from proctor.sandbox_runner.failure import Failure, Phase
@@ -20,6 +21,7 @@ from proctor.sandbox_runner.outside import Outside
 from proctor.sandbox_runner.prepare import prepare
 from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
 from proctor.sandbox_runner.sandbox.protocol import Sandbox
+from proctor.sandbox_runner.users import check_users, shared_users
 from proctor.service.packages import PackageError
 from proctor.tasks import Step, Task
 
@@ -31,7 +33,8 @@ LONGEST_AGENT_SECONDS: Final = 86_400.0
 @dataclass(slots=True)
 class Try:
     """`steps`: the steps that may begin, put there by orders from the scheduler. `over`: nothing more is to be
-    published of this epoch but that it is cleaned."""
+    published of this epoch but that it is cleaned. `touched`: an agent phase has ended in the sandbox. `users`: those
+    that were found in it."""
 
     work: AttemptWork
     held: Held
@@ -42,6 +45,8 @@ class Try:
     highest_step: int = 0
     sandbox: Sandbox | None = None
     grading: Grading | None = None
+    touched: bool = False
+    users: set[str] = field(default_factory=set[str])
 
     def may_begin(self, step: int) -> None:
         """An order may come twice, pushed and by beat."""
@@ -79,21 +84,13 @@ async def _clean_up(one: Try, outside: Outside) -> None:
 
 
 async def _report(one: Try, outside: Outside, kind: str, message: str) -> None:
-    if one.sandbox is not None and one.phase in {"agent", "collect"} and kind == ErrorKind.SANDBOX_GONE:
-        kind, message = await _how_it_died(one.sandbox)
+    died_with_agent = one.phase == "agent" and kind == ErrorKind.SANDBOX_GONE
+    never_there = one.phase == "setup" and kind == ErrorKind.USER_MISSING
+    if one.sandbox is not None and (died_with_agent or (one.touched and not never_there)):
+        kind, message = await blame(one.sandbox, kind, message)
     await outside.publish(
         one, AttemptErrored(attempt=one.work.attempt, epoch=one.work.epoch, phase=one.phase, kind=kind, message=message)
     )
-
-
-async def _how_it_died(sandbox: Sandbox) -> tuple[str, str]:
-    try:
-        facts = await sandbox.facts()
-    except SandboxError as error:
-        return str(error.kind), error.message
-    if facts.get("oom_killed"):
-        return "agent_out_of_memory", "the agent used more memory than the task allows, and the sandbox died of it"
-    return "agent_broke_sandbox", "the sandbox ended while the agent worked in it"
 
 
 async def _run(one: Try, outside: Outside) -> None:
@@ -138,7 +135,7 @@ async def _told(one: Try, number: int) -> None:
 
 
 async def _resume(one: Try, outside: Outside, task: Task, sandbox: Sandbox, step: int) -> None:
-    one.sandbox, one.phase = sandbox, "collect"
+    one.sandbox, one.phase, one.touched = sandbox, "collect", True
     values = await outside.values(one.held, needed=bool(one.work.literals or task.needed_variables))
     one.grading = Grading(one.work, task, values, sandbox, outside)
     await one.grading.open()
@@ -152,6 +149,7 @@ async def _step(one: Try, outside: Outside, task: Task, number: int, values: Map
     one.phase = "setup"
     begun = time.monotonic()
     await prepare(sandbox, task, number)
+    await _check_users(one, sandbox, task, number)
     setup = time.monotonic() - begun
     await outside.publish(one, AgentStarted(attempt=work.attempt, epoch=work.epoch, step=number if step else None))
     one.phase = "agent"
@@ -159,9 +157,9 @@ async def _step(one: Try, outside: Outside, task: Task, number: int, values: Map
     begun = time.monotonic()
     ended = await harness.AGENTS[work.agent.harness](sandbox, _assignment(work, task, step, values))
     seconds = time.monotonic() - begun
-    one.phase = "collect"
+    one.phase, one.touched = "collect", True
     killed = await sandbox.quiesce(baseline) if ended.kind else 0
-    parts, cut = await collect.fetch_phase(sandbox, collect.declared(task, number if step else None))
+    parts, cut = await _collect(one, sandbox, collect.declared(task, number if step else None))
     if ended.output:
         parts.insert(0, collect.Part("/logs/agent", file_tar("output.txt", ended.output)))
     phase = f"agent.{number}" if step else "agent"
@@ -182,6 +180,21 @@ async def _step(one: Try, outside: Outside, task: Task, number: int, values: Map
             artifacts=artifacts,
         ),
     )
+
+
+async def _check_users(one: Try, sandbox: Sandbox, task: Task, number: int) -> None:
+    """Once for each: one that was there and isn't any more is not the configuration's fault."""
+    named = {user: field for user, field in shared_users(task, number).items() if user not in one.users}
+    await check_users(sandbox, named.items())
+    one.users |= named.keys()
+
+
+async def _collect(one: Try, sandbox: Sandbox, declared: list[str]) -> tuple[list[collect.Part], bool]:
+    assert one.grading is not None  # noqa: S101 - opened before the first step
+    aftermath = one.grading.aftermath
+    aftermath.renew()
+    async with aftermath.transfer():
+        return await collect.fetch_phase(sandbox, declared, seconds=COLLECT_SECONDS)
 
 
 def _assignment(work: AttemptWork, task: Task, step: Step | None, values: Mapping[str, str]) -> harness.Assignment:

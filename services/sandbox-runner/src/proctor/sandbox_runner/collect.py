@@ -37,18 +37,27 @@ def declared(task: Task, step: int | None) -> list[str]:
     return list(dict.fromkeys(sources))
 
 
-async def fetch(sandbox: Sandbox, paths: Iterable[str], limit: int = PHASE_BYTES) -> tuple[list[Part], bool]:
-    """What is there of the paths, `limit` bytes in all, and whether some of it was too large or couldn't be read."""
+async def fetch(
+    sandbox: Sandbox, paths: Iterable[str], limit: int = PHASE_BYTES, *, until: float | None = None
+) -> tuple[list[Part], bool]:
+    """What is there of the paths, `limit` bytes in all, and whether some of it was too large, couldn't be read or
+    wasn't there at `until`, a time of the event loop."""
     parts: list[Part] = []
     cut = False
     for path in paths:
         absolute = posixpath.normpath(posixpath.join(sandbox.workdir, path))
+        deadline = asyncio.timeout_at(until)
         try:
-            tar = await sandbox.get(absolute, limit)
+            async with deadline:
+                tar = await sandbox.get(absolute, limit)
         except FileNotFoundError:
             continue
         except SandboxError as error:
             if error.kind not in _LEFT_OUT:
+                raise
+            cut = True
+        except TimeoutError:
+            if not deadline.expired():
                 raise
             cut = True
         else:
@@ -58,12 +67,15 @@ async def fetch(sandbox: Sandbox, paths: Iterable[str], limit: int = PHASE_BYTES
     return parts, cut
 
 
-async def fetch_phase(sandbox: Sandbox, declared: Iterable[str], limit: int = PHASE_BYTES) -> tuple[list[Part], bool]:
+async def fetch_phase(
+    sandbox: Sandbox, declared: Iterable[str], limit: int = PHASE_BYTES, *, seconds: float | None = None
+) -> tuple[list[Part], bool]:
     """What an agent phase leaves: its logs and the declared paths. Logs are mostly small enough to come at once."""
-    logs, large = await fetch(sandbox, ["/logs"], _AT_ONCE_BYTES)
+    until = None if seconds is None else asyncio.get_running_loop().time() + seconds
+    logs, large = await fetch(sandbox, ["/logs"], _AT_ONCE_BYTES, until=until)
     if large:
-        return await fetch(sandbox, [*LOGS, *declared], limit)
-    parts, cut = await fetch(sandbox, declared, limit - sum(len(part.tar) for part in logs))
+        return await fetch(sandbox, [*LOGS, *declared], limit, until=until)
+    parts, cut = await fetch(sandbox, declared, limit - sum(len(part.tar) for part in logs), until=until)
     return logs + parts, cut
 
 

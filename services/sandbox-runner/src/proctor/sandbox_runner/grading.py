@@ -6,6 +6,7 @@ from typing import Final
 
 from proctor.contracts.work import AttemptWork
 from proctor.sandbox_runner import collect
+from proctor.sandbox_runner.aftermath import BROKEN, Aftermath
 from proctor.sandbox_runner.archive import merge
 from proctor.sandbox_runner.environment import labels_of, make_spec, verifier_network
 from proctor.sandbox_runner.failure import Failure
@@ -13,22 +14,26 @@ from proctor.sandbox_runner.health import wait_healthy
 from proctor.sandbox_runner.operations import Operations
 from proctor.sandbox_runner.outside import Outside
 from proctor.sandbox_runner.sandbox.protocol import Sandbox
+from proctor.sandbox_runner.users import check_users, verifier_user
 from proctor.tasks import Task, verifier_environment
 
 LEFT_OUT: Final = "the declared artifacts are more than a separate verifier can get, or can't be read"
 
 
 class Grading:
+    """`aftermath` is that of the agent's own sandbox."""
+
     def __init__(
         self, work: AttemptWork, task: Task, values: Mapping[str, str], sandbox: Sandbox, outside: Outside
     ) -> None:
         self._work, self._task, self._values = work, task, values
         self._sandbox, self._outside = sandbox, outside
+        self.aftermath = Aftermath(sandbox)
         self._spawned: list[Sandbox] = []
         self._open: list[Operations] = []
 
     async def open(self) -> None:
-        await self._serve(self._sandbox, spawning=True)
+        await self._serve(self._sandbox, agents=True)
 
     async def close(self) -> None:
         for operations in self._open:
@@ -36,13 +41,14 @@ class Grading:
         for sandbox in self._spawned:
             await sandbox.stop()
 
-    async def _serve(self, sandbox: Sandbox, *, spawning: bool) -> None:
+    async def _serve(self, sandbox: Sandbox, *, agents: bool) -> None:
         operations = Operations(
             self._outside.connection,
             self._outside.objects,
             sandbox,
             self._task,
-            self._spawn if spawning else None,
+            self._spawn if agents else None,
+            aftermath=self.aftermath if agents else None,
         )
         self._open.append(operations)
         await operations.open()
@@ -67,12 +73,16 @@ class Grading:
         sandbox = await backend.start(spec)
         self._spawned.append(sandbox)
         await wait_healthy(sandbox, wanted.config.healthcheck)
-        parts, cut = await collect.fetch(self._sandbox, ["/logs/artifacts", *collect.declared(self._task, step)])
+        user = verifier_user(self._task, step)
+        await check_users(sandbox, [(str(user), "[verifier] user")] if user is not None else [])
+        async with self.aftermath.transfer():
+            paths = ["/logs/artifacts", *collect.declared(self._task, step)]
+            parts, cut = await collect.fetch(self._sandbox, paths)
         for folder, tar in parts:
             safe = await asyncio.to_thread(merge, [("", tar)], links=True)
             cut = cut or not safe.whole
             await sandbox.put(safe.data, folder)
         if cut:
-            raise Failure("transfer_too_large", LEFT_OUT)
-        await self._serve(sandbox, spawning=False)
+            raise Failure(BROKEN, LEFT_OUT)
+        await self._serve(sandbox, agents=False)
         return sandbox.id

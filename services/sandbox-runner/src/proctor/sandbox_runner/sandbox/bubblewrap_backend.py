@@ -54,6 +54,8 @@ class Enclave:
                 ErrorKind.UNSUPPORTED_ENVIRONMENT, f"user {name}: a plain user's bubblewrap has only root; {hint}"
             )
         who = shlex.quote(name)
+        if name.isdecimal():
+            return f'exec setpriv --reuid={who} --regid={who} --clear-groups "$BASH" -c'
         return f'exec setpriv --reuid={who} --regid="$(id -g {who})" --init-groups "$BASH" -c'
 
     async def connect(self, lane_user: str) -> Stream:  # noqa: ARG002

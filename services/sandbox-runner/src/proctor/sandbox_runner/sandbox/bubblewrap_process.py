@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import subprocess
-import tempfile
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "HOME": "/root",
     "LANG": "C.UTF-8",
 }
+_COMPLAINT = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,40 +49,39 @@ async def spawn(arguments: Sequence[str], cgroup: Cgroup | None) -> Inmate:
     """Start the lane's loop as PID 1; start_failed with what bwrap said when it can't."""
     info, info_end = os.pipe()
     gate_end, gate = os.pipe()
-    with tempfile.TemporaryFile() as said:
-        try:
-            process = await asyncio.create_subprocess_exec(
-                bwrap_path(),
-                *("--info-fd", str(info_end), "--block-fd", str(gate_end)),
-                *arguments,
-                *("--", *wire.COMMAND),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=said,
-                env=ENVIRONMENT,
-                pass_fds=(info_end, gate_end),
-                limit=1 << 20,
-            )
-        finally:
-            os.close(info_end)
-            os.close(gate_end)
-        try:
-            pid = json.loads(await _read_all(info))["child-pid"]
-            child = os.pidfd_open(pid)
-            if cgroup:
-                cgroup.add(pid)
-            os.write(gate, b"1")
-        except (ValueError, KeyError, OSError) as error:
-            process.kill()
-            await process.wait()
-            said.seek(0)
-            message = said.read().decode(errors="replace").strip() or str(error)
-            raise SandboxError(ErrorKind.START_FAILED, f"bubblewrap did not start: {message[-500:]}") from error
-        except BaseException:
-            process.kill()
-            raise
-        finally:
-            os.close(gate)
+    try:
+        process = await asyncio.create_subprocess_exec(
+            bwrap_path(),
+            *("--info-fd", str(info_end), "--block-fd", str(gate_end)),
+            *arguments,
+            *("--", *wire.COMMAND),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=ENVIRONMENT,
+            pass_fds=(info_end, gate_end),
+            limit=1 << 20,
+        )
+    finally:
+        os.close(info_end)
+        os.close(gate_end)
+    try:
+        pid = json.loads(await _read_all(info))["child-pid"]
+        child = os.pidfd_open(pid)
+        if cgroup:
+            cgroup.add(pid)
+        os.write(gate, b"1")
+    except (ValueError, KeyError, OSError) as error:
+        process.kill()
+        said = await process.stderr.read(_COMPLAINT) if process.stderr else b""
+        await process.wait()
+        message = said.decode(errors="replace").strip() or str(error)
+        raise SandboxError(ErrorKind.START_FAILED, f"bubblewrap did not start: {message[-500:]}") from error
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        os.close(gate)
     return Inmate(process, child)
 
 

@@ -62,7 +62,7 @@ class Container:
             return await self.engine.attach(created["Id"])
         except SandboxError as error:
             if "unable to find user" in error.message:
-                raise SandboxError(ErrorKind.UNSUPPORTED_ENVIRONMENT, f"the image has no user {user}") from error
+                raise SandboxError(ErrorKind.USER_MISSING, f"the image has no user {user}") from error
             if error.kind is ErrorKind.START_FAILED and not (await self.facts())["alive"]:
                 raise SandboxError(ErrorKind.SANDBOX_GONE, error.message) from error
             raise

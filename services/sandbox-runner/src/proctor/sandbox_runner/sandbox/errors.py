@@ -16,6 +16,7 @@ class ErrorKind(StrEnum):
     DISK_FULL = "disk_full"
     TRANSFER_TOO_LARGE = "transfer_too_large"
     TRANSFER_FAILED = "transfer_failed"
+    USER_MISSING = "user_missing"
 
 
 _RETRY_CAN_HELP = {
@@ -31,6 +32,7 @@ _RETRY_CAN_HELP = {
     ErrorKind.DISK_FULL: True,
     ErrorKind.TRANSFER_TOO_LARGE: False,
     ErrorKind.TRANSFER_FAILED: True,
+    ErrorKind.USER_MISSING: False,
 }
 
 

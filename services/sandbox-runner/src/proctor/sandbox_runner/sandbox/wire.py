@@ -15,7 +15,8 @@ LONGEST_LINE = 64 * 1024
 LARGEST_OUTPUT = 16 << 20
 LONGEST_ARGUMENT = 100_000  # the kernel refuses single arguments from 128 KiB on
 SCRIPT = resources.files(__package__).joinpath("lane.sh").read_text("ascii").encode()
-COMMAND = ("bash", "-p", "-c", 'IFS= read -r -N "$1" lane && eval "$lane"', "lane", str(len(SCRIPT)))
+# Whatever holds stderr is out of a sandbox's reach, so that nothing can fill it by way of /proc/1/fd.
+COMMAND = ("bash", "-p", "-c", 'exec 2>/dev/null; IFS= read -r -N "$1" lane && eval "$lane"', "lane", str(len(SCRIPT)))
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -1,7 +1,6 @@
 """A package is unpacked once, whoever asks at the same moment."""
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -34,22 +33,11 @@ async def _stored(bus: Client, task: Path) -> TaskRef:
     return TaskRef(name="task", digest=digest, package=name)
 
 
-def test_workers_of_one_home_unpack_at_once(nats_url: str, task: Path, tmp_path: Path) -> None:
-    """As two processes would: each in a loop and with a connection of its own."""
-    home = tmp_path / "home"
-
-    async def load(_: int) -> str:
-        from proctor.eventlog import connect  # noqa: PLC0415
-
-        bus = await connect(nats_url, "test")
-        try:
-            return (await Packages(home, Objects(bus)).load(await _stored(bus, task))).name
-        finally:
-            await bus.close()
-
-    with ThreadPoolExecutor(6) as pool:
-        names = list(pool.map(asyncio.run, map(load, range(6))))
-    assert names == ["task"] * 6
+async def test_workers_of_one_home_unpack_at_once(bus: Client, task: Path, tmp_path: Path) -> None:
+    """As several processes would: each knows nothing of what the others have loaded."""
+    home, reference = tmp_path / "home", await _stored(bus, task)
+    loaded = await asyncio.gather(*(Packages(home, Objects(bus)).load(reference) for _ in range(6)))
+    assert [one.name for one in loaded] == ["task"] * 6
     assert [path.name for path in home.iterdir()] == [task_digest(task).removeprefix("sha256:")]
 
 

@@ -16,6 +16,7 @@ from nats.js.object_store import ObjectStore
 from proctor.contracts import subjects
 
 ANSWER_SECONDS: Final = 10.0
+TRANSFER_SECONDS: Final = 120.0
 CHUNK_BYTES: Final = 128 * 1024
 
 
@@ -106,7 +107,9 @@ class Objects:
                 if self._bucket is None:
                     js = self._connection.jetstream(timeout=ANSWER_SECONDS)
                     self._bucket = await js.object_store(subjects.OBJECT_BUCKET)
-                await attempt(self._bucket)
+                # a reader whose object is replaced under it waits for chunks that never come
+                async with asyncio.timeout(TRANSFER_SECONDS):
+                    await attempt(self._bucket)
             except (ObjectNotFoundError, NotFoundError):
                 raise
             except (nats.errors.Error, NoStreamResponseError, APIError, TimeoutError):

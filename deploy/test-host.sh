@@ -19,7 +19,7 @@ if ! engine; then
   fi
   echo "test host: starting dockerd"
   # one that was killed leaves its pid files, and other processes may have those numbers by now
-  pgrep -x dockerd >/dev/null 2>&1 ||
+  ps -C dockerd -o stat= 2>/dev/null | grep -qv Z ||
     rm -f /var/run/docker.pid /var/run/docker/containerd/containerd.pid /var/run/docker/containerd/*.sock*
   setsid nohup dockerd >"${TMPDIR:-/tmp}/proctor-dockerd.log" 2>&1 </dev/null &
   for _ in {1..100}; do engine && break; sleep 0.2; done

@@ -1,12 +1,20 @@
 """Tasks on disk and work items for them."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from nats.aio.client import Client
+from nats.aio.msg import Msg
 
+from proctor.contracts.messages import LeaseAnswer, LeaseRequest
 from proctor.contracts.work import GradeWork
+from proctor.grader.grader import Grader
+from proctor.grader.settings import GraderSettings
+from proctor.objects import Objects
+from proctor.service.identity import claim_identity
+from proctor.service.packages import Packages
 from proctor.tasks import Task, load_task, task_digest
 
 LEAST = {
@@ -57,3 +65,32 @@ def make_work(workspace: str) -> Callable[..., GradeWork]:
         return GradeWork.model_validate({**usual, **changes})
 
     return make
+
+
+class Scheduler:
+    """Grants leases, or doesn't."""
+
+    def __init__(self) -> None:
+        self.granted, self.asked = True, list[LeaseRequest]()
+
+    async def respond(self, message: Msg) -> None:
+        self.asked.append(LeaseRequest.model_validate_json(message.data))
+        await message.respond(LeaseAnswer(granted=self.granted, reason="no").model_dump_json().encode())
+
+
+@pytest.fixture
+async def scheduler(bus: Client) -> AsyncIterator[Scheduler]:
+    answering = Scheduler()
+    subscription = await bus.subscribe("lease.start.*", cb=answering.respond)
+    yield answering
+    await subscription.unsubscribe()
+
+
+@pytest.fixture
+async def grader(bus: Client, tmp_path: Path, scheduler: Scheduler, workspace: str) -> AsyncIterator[Grader]:
+    settings = GraderSettings(home=tmp_path / "home", grader_capacity=2, grader_name=f"g-{workspace}")
+    identity = claim_identity(settings.home, "grader", settings.grader_name, "box")
+    objects = Objects(bus)
+    made = Grader(identity, settings, bus, objects, Packages(tmp_path / "packages", objects))
+    yield made
+    await made.stop()

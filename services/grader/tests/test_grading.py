@@ -3,9 +3,8 @@
 import asyncio
 import io
 import tarfile
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,9 +17,7 @@ from proctor.contracts.messages import (
     BeatAnswer,
     Execute,
     Held,
-    LeaseAnswer,
     LeaseOrder,
-    LeaseRequest,
     SandboxAnswer,
     SandboxCall,
     VaultAnswer,
@@ -30,11 +27,8 @@ from proctor.eventlog import EventLog
 from proctor.grader.failure import GradingError
 from proctor.grader.grader import Grader
 from proctor.grader.sandbox import RemoteSandbox
-from proctor.grader.settings import GraderSettings
 from proctor.grader.verify import verify
 from proctor.objects import Objects
-from proctor.service.identity import claim_identity
-from proctor.service.packages import Packages
 from proctor.tasks import pack_task
 
 DONE = SandboxAnswer(status="done", returncode=0, seconds=0.5)
@@ -159,35 +153,6 @@ async def test_rewards_too_large_for_a_message_come_from_the_stored_object(
     assert verified.files == {"reward.json": b'{"reward": 0.}'}
 
 
-class Scheduler:
-    """Grants leases, or doesn't."""
-
-    def __init__(self) -> None:
-        self.granted, self.asked = True, list[LeaseRequest]()
-
-    async def respond(self, message: Msg) -> None:
-        self.asked.append(LeaseRequest.model_validate_json(message.data))
-        await message.respond(LeaseAnswer(granted=self.granted, reason="no").model_dump_json().encode())
-
-
-@pytest.fixture
-async def scheduler(bus: Client) -> AsyncIterator[Scheduler]:
-    answering = Scheduler()
-    subscription = await bus.subscribe("lease.start.*", cb=answering.respond)
-    yield answering
-    await subscription.unsubscribe()
-
-
-@pytest.fixture
-async def grader(bus: Client, tmp_path: Path, scheduler: Scheduler, workspace: str) -> AsyncIterator[Grader]:
-    settings = GraderSettings(home=tmp_path / "home", grader_capacity=2, grader_name=f"g-{workspace}")
-    identity = claim_identity(settings.home, "grader", settings.grader_name, "box")
-    objects = Objects(bus)
-    made = Grader(identity, settings, bus, objects, Packages(tmp_path / "packages", objects))
-    yield made
-    await made.stop()
-
-
 async def stored(bus: Client, task: Any, work: GradeWork) -> None:
     await Objects(bus).put(work.task.package, pack_task(task.path))
 
@@ -213,7 +178,7 @@ async def settled(bus: Client, grader: Grader, work: GradeWork) -> list[Event]:
 async def test_a_grading_is_claimed_leased_and_graded(
     bus: Client,
     grader: Grader,
-    scheduler: Scheduler,
+    scheduler: Any,
     make_task: Callable[..., Any],
     make_work: Callable[..., GradeWork],
 ) -> None:
@@ -307,7 +272,7 @@ async def test_values_come_from_the_vault(
 
 
 async def test_a_grading_that_is_not_ours_touches_nothing(
-    bus: Client, grader: Grader, scheduler: Scheduler, make_work: Callable[..., GradeWork]
+    bus: Client, grader: Grader, scheduler: Any, make_work: Callable[..., GradeWork]
 ) -> None:
     scheduler.granted = False
     work = make_work()

@@ -14,12 +14,17 @@ setup KIND='run':
     # what runs is a part of what the tests need: an environment for the tests stays one
     kind={{ KIND }}; [[ "$have" == dev* ]] && kind=dev
     lock=requirements.run.lock; [[ $kind == dev ]] && lock=requirements.lock
-    want="$kind $(cat .python-version "$lock" libs/*/pyproject.toml services/*/pyproject.toml | sha256sum)"
+    client=tests/conformance/osmosis/requirements.lock
+    want="$kind $(cat .python-version "$lock" "$client" libs/*/pyproject.toml services/*/pyproject.toml | sha256sum)"
     [[ "$have" == "$want" ]] && exit 0
     [[ -x .venv/bin/python ]] || uv venv --quiet --clear .venv
     uv pip sync --python .venv --quiet --require-hashes --compile-bytecode "$lock"
     editable=(); for m in libs/*/ services/*/; do editable+=(--editable "./$m"); done
     uv pip install --python .venv --quiet --no-deps "${editable[@]}"
+    if [[ $kind == dev ]]; then # the osmosis client keeps older versions of what we use: an environment of its own
+        [[ -x .venv/osmosis/bin/python ]] || uv venv --quiet --clear --python .venv/bin/python .venv/osmosis
+        uv pip sync --python .venv/osmosis --quiet --require-hashes --compile-bytecode "$client"
+    fi
     printf '%s' "$want" > .venv/.stamp
 
 # re-resolve both locks, keeping the pins there are (just lock --upgrade | --upgrade-package NAME moves them)
@@ -31,7 +36,9 @@ lock *ARGS:
     common=(--quiet --universal --python-version "$(cat .python-version)" --generate-hashes --no-header --no-annotate "${own[@]}")
     uv pip compile "${common[@]}" {{ ARGS }} --group dev libs/*/pyproject.toml services/*/pyproject.toml --output-file requirements.lock
     uv pip compile "${common[@]}" --constraint requirements.lock libs/*/pyproject.toml services/*/pyproject.toml --output-file requirements.run.lock
-    ! grep --line-number '://' requirements.lock requirements.run.lock
+    client=tests/conformance/osmosis/requirements
+    uv pip compile "${common[@]}" {{ ARGS }} "$client.in" --output-file "$client.lock"
+    ! grep --line-number '://' requirements.lock requirements.run.lock "$client.lock"
 
 # start a platform, run three agents on the bundled benchmark and show the leaderboard (proctor demo --help)
 [group('run')]

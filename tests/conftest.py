@@ -166,8 +166,10 @@ class Platform:
                             return state
         except TimeoutError:
             where = dict(state.tally)
-            logs = "\n".join(f"== {path.name}\n{path.read_text()[-1500:]}" for path in self.home.glob("*.log"))
-            pytest.fail(f"not within {seconds} s; the run is {state.status} with {where}\n{logs}")
+            ended = {AttemptStatus.PASSED, AttemptStatus.FAILED}
+            open_ones = "\n".join(str(one) for one in state.attempts.values() if one.status not in ended)
+            logs = "\n".join(f"== {path.name}\n{path.read_text()[-3000:]}" for path in self.home.glob("*.log"))
+            pytest.fail(f"not within {seconds} s; the run is {state.status} with {where}\n{open_ones}\n{logs}")
         raise AssertionError("unreachable")
 
     async def graded(self, run: str, count: int) -> RunState:
@@ -202,6 +204,15 @@ class Platform:
             return [str(each.name) for each in client.containers.list(all=True, filters={"label": label})]
         finally:
             client.close()
+
+    def left(self) -> list[str]:
+        """Sandboxes that are still there after a moment's grace: the kernel takes one to end what was killed."""
+        deadline = time.monotonic() + 5
+        while True:
+            left = self.sandbox_processes() + (self.containers() if self.backend == "docker" else [])
+            if not left or time.monotonic() > deadline:
+                return left
+            time.sleep(0.2)
 
     def sandbox_processes(self) -> list[str]:
         """bubblewrap processes that name this home, with what they run."""
@@ -257,23 +268,10 @@ def check_exact() -> Callable[..., Any]:
         assert not wrong, f"{wrong}\n{problems}"
         assert state.status == "finished"
         assert not state.abandoned
-        left = await asyncio.to_thread(_settle, platform)
-        assert left == []
+        assert await asyncio.to_thread(platform.left) == []
         return state
 
     return check
-
-
-def _settle(platform: Platform) -> list[str]:
-    """What is still there after a moment's grace."""
-    deadline = time.monotonic() + 5
-    while True:
-        left = platform.sandbox_processes()
-        if platform.backend == "docker":
-            left += platform.containers()
-        if not left or time.monotonic() > deadline:
-            return left
-        time.sleep(0.2)
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ async def test_each_gets_its_outcome(
             continue
         assert (result["outcome"], result["kind"]) == (outcome, kind), (name, result)
         assert float(result["score"]) == score, (name, result)
-    assert platform.sandbox_processes() == []
+    assert platform.left() == []
 
 
 async def test_bombs_hurt_only_themselves(
@@ -114,4 +114,4 @@ async def test_bombs_hurt_only_themselves(
     assert results["one-task", 0]["outcome"] in {"failed", "errored"}, results["one-task", 0]
     assert results["one-task", 1]["outcome"] is not None
     assert results["one-task", 2]["outcome"] == "passed", results["one-task", 2]
-    assert platform.sandbox_processes() == []
+    assert platform.left() == []

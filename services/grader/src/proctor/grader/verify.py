@@ -12,7 +12,7 @@ from proctor.contracts.events.attempt import GradeSeconds
 from proctor.contracts.messages import Collect, Execute, PutFolders, SandboxAnswer, Spawn
 from proctor.contracts.work import GradeWork
 from proctor.grader.failure import GradingError
-from proctor.grader.sandbox import RemoteSandbox
+from proctor.grader.sandbox import NobodyServes, RemoteSandbox
 from proctor.objects import Objects, artifact_name
 from proctor.objects.tars import read_member
 from proctor.tasks import StepConfig, Task, VariableMissing, VerifierConfig, resolve_env, verifier_environment
@@ -42,38 +42,44 @@ async def verify(
     agents = RemoteSandbox(connection, work.sandbox)
     await _hooks(agents, config, name)
     separate = verifier_environment(task.path, task.config, step)
-    began = time.monotonic()
-    sandbox = agents
-    if separate is not None:
-        spawned = await agents.call(Spawn(id=f"{name}.spawn", step=work.step))
-        sandbox = RemoteSandbox(connection, spawned.sandbox or "")
-    startup = time.monotonic() - began
-    put = await sandbox.call(_tests(name, step, in_image=separate is not None and separate.has_tests))
+    tests = _tests(name, step, in_image=separate is not None and separate.has_tests)
     limit = _limit(task, config) * work.timeout_multiplier
-    ran = await sandbox.call(
-        Execute(
-            id=f"{name}.run",
-            command=_RUN,
-            env=_environment(task, config, values),
-            user=str(config.user) if config.user is not None else None,
-            timeout=limit,
-        )
+    began = time.monotonic()
+    script = Execute(
+        id=f"{name}.run",
+        command=_RUN,
+        env=_environment(task, config, values),
+        user=str(config.user) if config.user is not None else None,
+        timeout=limit,
     )
     phase = "verifier" if work.step is None else f"verifier.{work.step}"
-    home = await sandbox.call(
-        Collect(
-            id=f"{name}.collect",
-            path=LOGS,
-            object=artifact_name(work.run, work.attempt, work.epoch, phase),
-            inline=REWARD_FILES,
-        )
+    results = Collect(
+        id=f"{name}.collect",
+        path=LOGS,
+        object=artifact_name(work.run, work.attempt, work.epoch, phase),
+        inline=REWARD_FILES,
     )
+    while True:
+        sandbox = agents if separate is None else await _spawned(connection, agents, name, work.step)
+        startup = time.monotonic() - began
+        try:
+            put, ran, home = [await sandbox.call(request) for request in (tests, script, results)]
+            break
+        except NobodyServes:
+            # the same operations again: they attach where the sandbox is there after all
+            continue
     return Verified(
         files=await _rewards(objects, home),
         seconds=GradeSeconds(startup=startup, transfer=put.seconds, run=ran.seconds, parse=home.seconds),
         artifacts=_artifacts(home),
         timed_out=limit if ran.timed_out else None,
     )
+
+
+async def _spawned(connection: Client, agents: RemoteSandbox, name: str, step: int | None) -> RemoteSandbox:
+    """The verifier's own sandbox: the one there is, or a new one after the runner was started again."""
+    answer = await agents.call(Spawn(id=f"{name}.spawn", step=step))
+    return RemoteSandbox(connection, answer.sandbox or "", spawned=True)
 
 
 async def _hooks(sandbox: RemoteSandbox, config: VerifierConfig, name: str) -> None:

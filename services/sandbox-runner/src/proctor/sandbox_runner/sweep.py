@@ -36,16 +36,25 @@ _AWAITING: Final = frozenset({AttemptStatus.AWAITING_GRADE, AttemptStatus.GRADE_
 async def take_over(runner: Runner, outside: Outside) -> None:
     """Before the first claim: adopt what awaits its grade, remove the rest of what this runner had."""
     backend = outside.backends.preferred
-    ours = [held for labels, held in await _found(backend) if labels.get("proctor.runner") == outside.worker]
+    found = [(labels, held) for labels, held in await _found(backend) if labels.get("proctor.runner") == outside.worker]
+    ours = [held for _, held in found]
     adopted: set[Key] = set()
     for held in ours:
         if key_of(held) not in adopted and await _adopt(runner, outside, backend, held):
             adopted.add(key_of(held))
+    await _remove_spawned(backend, [(labels, held) for labels, held in found if key_of(held) in adopted])
     await _remove(outside, backend, [held for held in ours if key_of(held) not in adopted])
     await forget_processes(outside.folder)
     for held in outside.journal.entries():
         if key_of(held) not in adopted:
             await outside.cleaned(held)
+
+
+async def _remove_spawned(backend: Backend, adopted: Iterable[tuple[Mapping[str, str], Held]]) -> None:
+    """Sandboxes of separate verifiers, whose operations nobody remembers: the grader asks for another."""
+    for labels, held in adopted:
+        if labels["proctor.sandbox"] != sandbox_id(held.run, held.attempt, held.epoch):
+            await backend.remove({"proctor.sandbox": labels["proctor.sandbox"]})
 
 
 async def _adopt(runner: Runner, outside: Outside, backend: Backend, held: Held) -> bool:

@@ -79,6 +79,7 @@ async def spawn(arguments: Sequence[str], cgroup: Cgroup | None) -> Inmate:
         raise SandboxError(ErrorKind.START_FAILED, f"bubblewrap did not start: {message[-500:]}") from error
     except BaseException:
         process.kill()
+        await asyncio.shield(process.wait())
         raise
     finally:
         os.close(gate)

@@ -50,6 +50,7 @@ def fields(kind: str, place: Place) -> dict[str, Any]:
         "attempt.errored": {"phase": "agent", "kind": "platform_error", "message": "m"},
         "attempt.retry_scheduled": {"kind": "platform_error", "delay": 1, "tries": 1},
         "attempt.settled": {"outcome": "errored", "kind": "runner_lost", "message": "m", "counts": False},
+        "attempt.retry_requested": {"requested_by": "owner"},
         "attempt.lease_lost": {"worker": "runner-1", "reason": "silent"},
         "grade.dispatched": {"pool": "default", "round": place.round + 1, "work": grade},
         "grade.claimed": {"round": place.round, "worker": "grader-1", "incarnation": "i1"},
@@ -107,6 +108,7 @@ MOVES: dict[str, list[Row]] = {
         SETTLED,
         ("attempt.settled", "failed", {"outcome": "failed", "counts": True}),
     ],
+    "errored": [("attempt.retry_requested", "retry_wait", {})],
 }
 MOVED: dict[str, Callable[[Place], Place]] = {
     "attempt.dispatched": lambda place: replace(place, epoch=place.epoch + 1, step=0, round=0),
@@ -129,8 +131,18 @@ def moves(key: str, place: Place) -> list[tuple[Event, Place]]:
     return found
 
 
+GATEWAYS = {
+    "run.submitted",
+    "run.stop_requested",
+    "run.agent_stop_requested",
+    "run.paused",
+    "run.resumed",
+    "attempt.retry_requested",
+}
+
+
 def writer_of(one: Event) -> str:
-    if one.type in {"run.submitted", "run.stop_requested"}:
+    if one.type in GATEWAYS:
         return "gateway"
     scheduled = ("dispatched", "retry_scheduled", "settled", "lease_lost", "lost", "step_dispatched")
     return "scheduler" if one.type.startswith("run.") or one.type.split(".")[1] in scheduled else "runner-1"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from proctor.contracts.events import AttemptDispatched, Event
+from proctor.contracts.events import AttemptDispatched, Event, RetryRequested
 from proctor.contracts.folds.run import RunState, agent_status, apply
 from proctor.contracts.records import Recorded
 from proctor.contracts.states import RUN_TABLE, RUN_WATCH, TERMINAL_ATTEMPT, TERMINAL_RUN, RunStatus
@@ -103,6 +103,8 @@ def test_the_fold_follows_the_model_and_counts_each_result_once(
     ended: dict[str, Any] = {}
     for record in placed(histories, events):
         apply(state, record)
+        if isinstance(record.event, RetryRequested):
+            assert ended.pop(record.event.attempt).status == "errored", "only what doesn't count is tried once more"
         for key, attempt in state.attempts.items():
             if attempt.status in TERMINAL_ATTEMPT:
                 assert ended.setdefault(key, attempt) is attempt, "an outcome is final"

@@ -74,7 +74,8 @@ class Part(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """`en` and `zh` are `str.format` templates over the event's fields and `step_number`, which counts steps from 1.
+    """`en` and `zh` are `str.format` templates over the event's fields, `step_number` and `agent_number`, which count
+    from 1.
     `raised` is the level where the event has an error kind. `public`: the feed carries it."""
 
     writer: Writer
@@ -134,8 +135,40 @@ CATALOGUE: Final[dict[str, Entry]] = {
     ),
     "run.waiting": Entry(_S, _INFO, Step.DISPATCH, "waiting", "等待中", (_REASON,)),
     "run.stop_requested": Entry(_G, _WARN, Step.STOP, "stop requested", "已请求停止", (_REASON,), public=True),
+    "run.agent_stop_requested": Entry(
+        _G,
+        _WARN,
+        Step.STOP,
+        "stop of agent {agent_number} requested",
+        "已请求停止第 {agent_number} 个 agent",
+        (_REASON,),
+    ),
+    "run.paused": Entry(
+        _G, _WARN, Step.DISPATCH, "paused: nothing more is dispatched", "已暂停派发", (_REASON,), public=True
+    ),
+    "run.resumed": Entry(_G, _INFO, Step.DISPATCH, "resumed", "已恢复", public=True),
+    "run.budget_reached": Entry(
+        _S,
+        _WARN,
+        Step.STOP,
+        "budget reached: {used:g} of {limit:g} {unit} ({scope}); nothing more is dispatched",
+        "预算已用尽：{used:g} / {limit:g} {unit}（{scope}），不再派发",
+        public=True,
+    ),
+    "run.results_reused": Entry(
+        _S,
+        _INFO,
+        Step.PLAN,
+        "{count} results are taken over from run {source_name}: same task, agent and settings",
+        "沿用 run {source_name} 的 {count} 个结果：task、agent 与设置相同",
+    ),
     "run.attempts_cancelled": Entry(
-        _S, _WARN, Step.STOP, "attempts without an outcome are cancelled", "未得出结果的尝试已取消", (_REASON,)
+        _S,
+        _WARN,
+        Step.STOP,
+        "attempts without an outcome are cancelled",
+        "未得出结果的尝试已取消",
+        (Part("agent_number", ", of agent {agent_number}", "，第 {agent_number} 个 agent"), _REASON),
     ),
     "run.finished": Entry(
         _S,
@@ -191,6 +224,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
     "attempt.settled": Entry(
         _S, _ERROR, Step.RESULT, "{outcome} without a grade", "未经评分：{outcome}", (_KIND, _MESSAGE), public=True
     ),
+    "attempt.retry_requested": Entry(_G, _INFO, Step.DISPATCH, "asked for once more", "已请求重新执行"),
     "attempt.lease_lost": Entry(
         _S,
         _WARN,
@@ -254,8 +288,8 @@ def line(event: Event, language: Language = "en", names: Names | None = None) ->
 
 def _fields(event: Event) -> dict[str, Any]:
     fields = {name: getattr(event, name) for name in type(event).model_fields}
-    step = fields.get("step")
-    return fields if step is None else {**fields, "step_number": step + 1}
+    counted = {f"{name}_number": fields[name] + 1 for name in ("step", "agent") if fields.get(name) is not None}
+    return {**fields, **counted}
 
 
 def _about(event: Event, language: Language, names: Names) -> str:

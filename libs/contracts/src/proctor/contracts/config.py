@@ -97,6 +97,12 @@ class Verifier(Section):
     required: list[SecretName] = Field(default_factory=list, max_length=16)
 
 
+class RunSecrets(Section):
+    """Secrets that every agent gets: with the run, or from the vault."""
+
+    required: list[SecretName] = Field(default_factory=list, max_length=16)
+
+
 class Experiment(Section):
     benchmark: Text
 
@@ -110,6 +116,7 @@ class RunConfig(Section):
     execution: Execution = Field(default_factory=Execution)
     verifier: Verifier = Field(default_factory=Verifier)
     env: dict[EnvName, str] = Field(default_factory=dict)
+    secrets: RunSecrets = Field(default_factory=RunSecrets)
 
     def without_values(self) -> "RunConfig":
         """The same configuration fit for an event: names of literals, no values."""
@@ -122,6 +129,21 @@ class RunConfig(Section):
     def values(self, agent: int) -> dict[str, str]:
         """The literals of one agent's environment, its own over the run's."""
         return {**self.env, **self.agents[agent].env}
+
+    def agent_secrets(self, agent: int) -> tuple[str, ...]:
+        """Names of the secrets in one agent's environment: the run's, its model's key and its harness's."""
+        one = self.agents[agent]
+        keys = (getattr(one.model, "api_key_secret", None), one.harness_api_key_secret)
+        return tuple(dict.fromkeys([*self.secrets.required, *(key for key in keys if key is not None)]))
+
+    def verifier_secrets(self) -> tuple[str, ...]:
+        """Names of the secrets that a verifier gets, and no agent."""
+        judge = self.execution.judge_api_key_secret
+        return tuple(dict.fromkeys([*([judge] if judge else []), *self.verifier.required]))
+
+    def vaulted(self, agent: int) -> tuple[str, ...]:
+        """Names of everything the vault may have for one agent's attempts and their grading, sorted."""
+        return tuple(sorted({*self.values(agent), *self.agent_secrets(agent), *self.verifier_secrets()}))
 
 
 def _without_headers(model: Model | None) -> Model | None:

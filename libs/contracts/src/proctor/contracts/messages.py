@@ -86,7 +86,12 @@ class VaultRequest(Frozen):
 
 
 class VaultAnswer(Frozen):
+    """`values` are set in the environment of the agent, or, for a grader, of the verifier; `variables` are there for
+    `${VAR}` in the task alone. `versions`: of each secret in either, as `scope:version`."""
+
     values: dict[str, str] | None = None
+    variables: dict[str, str] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
     error: str | None = None
 
 

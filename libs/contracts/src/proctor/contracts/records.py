@@ -16,10 +16,15 @@ ACTOR_HEADER: Final = "Proctor-Actor"
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
-VERSIONS: Final[dict[str, int]] = {}
+VERSIONS: Final[dict[str, int]] = {"run.submitted": 2, "run.attempts_cancelled": 2, "attempt.cleaned": 2}
 """The current schema version of each event type; 1 where it isn't listed."""
 
-UPCASTERS: Final[dict[tuple[str, int], Upcaster]] = {}
+UPCASTERS: Final[dict[tuple[str, int], Upcaster]] = {
+    # what version 2 has more is optional
+    ("run.submitted", 1): lambda body: body,
+    ("run.attempts_cancelled", 1): lambda body: body,
+    ("attempt.cleaned", 1): lambda body: body,
+}
 """(type, version) -> the step that makes a body of that version one of the next."""
 
 

@@ -83,6 +83,7 @@ ATTEMPT_TABLE: Final[dict[tuple[AttemptStatus, str], AttemptStatus]] = {
     (A.STEP_GRADED, "attempt.step_dispatched"): A.SANDBOX_READY,
     (A.GRADING, "attempt.grading_failed"): A.DECIDING,
     (A.DECIDING, "attempt.retry_scheduled"): A.RETRY_WAIT,
+    (A.ERRORED, "attempt.retry_requested"): A.RETRY_WAIT,
     **{(state, "attempt.errored"): A.DECIDING for state in (A.CLAIMED, A.SANDBOX_READY, A.AGENT_RUNNING)},
     **{(state, "attempt.lease_lost"): A.PLANNED for state in _HELD},
 }
@@ -107,6 +108,7 @@ RUN_WATCH: Final[dict[RunStatus, Watch]] = {
     R.QUEUED: Watch("scheduler", 86_400, "failed no_capacity"),
     R.RUNNING: Watch("scheduler", 86_400, "failed no_capacity"),
 }
+PAUSE_WATCH: Final = Watch("whoever paused the run", 7 * 86_400, "stopped")
 ATTEMPT_WATCH: Final[dict[AttemptStatus, Watch]] = {
     A.PLANNED: Watch("scheduler", 86_400, "failed no_capacity"),
     A.DISPATCHED: Watch("scheduler", 86_400, "failed no_capacity"),

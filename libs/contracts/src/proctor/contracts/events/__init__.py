@@ -21,6 +21,7 @@ from proctor.contracts.events.attempt import (
     GradeLost,
     GradingFailed,
     LeaseLost,
+    RetryRequested,
     RetryScheduled,
     SandboxReady,
     StepDispatched,
@@ -37,10 +38,16 @@ from proctor.contracts.events.benchmark import (
     SyncStarted,
 )
 from proctor.contracts.events.run import (
+    AgentStopRequested,
+    Budget,
+    BudgetReached,
+    ResultsReused,
     RunCleaned,
     RunFailed,
     RunFinished,
+    RunPaused,
     RunPlanned,
+    RunResumed,
     RunStopped,
     RunSubmitted,
     RunWaiting,
@@ -53,6 +60,11 @@ RunEvent = Annotated[
     | RunPlanned
     | RunWaiting
     | StopRequested
+    | AgentStopRequested
+    | RunPaused
+    | RunResumed
+    | BudgetReached
+    | ResultsReused
     | AttemptCancelled
     | RunFinished
     | RunFailed
@@ -74,6 +86,7 @@ __all__ = [
     "ANY_EVENT",
     "AgentFinished",
     "AgentStarted",
+    "AgentStopRequested",
     "Artifacts",
     "AttemptCancelled",
     "AttemptClaimed",
@@ -86,6 +99,8 @@ __all__ = [
     "BenchmarkAdded",
     "BenchmarkEvent",
     "BenchmarkRemoved",
+    "Budget",
+    "BudgetReached",
     "Event",
     "GradeClaimed",
     "GradeDispatched",
@@ -93,12 +108,16 @@ __all__ = [
     "GradingFailed",
     "LeaseLost",
     "PageSynced",
+    "ResultsReused",
+    "RetryRequested",
     "RetryScheduled",
     "RunCleaned",
     "RunEvent",
     "RunFailed",
     "RunFinished",
+    "RunPaused",
     "RunPlanned",
+    "RunResumed",
     "RunStopped",
     "RunSubmitted",
     "RunWaiting",

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from proctor.contracts.ids import AttemptId, Token
+from proctor.contracts.metering import PhaseUse
 from proctor.contracts.outcomes import Outcome
 from proctor.contracts.work import AttemptWork, Frozen, GradeWork
 
@@ -108,10 +109,18 @@ class AttemptSettled(OfAttempt):
 
 
 class AttemptCancelled(Frozen):
-    """Every attempt without an outcome at this place of the log is cancelled."""
+    """Every attempt without an outcome at this place of the log is cancelled; of one agent where `agent` names it."""
 
     type: Literal["run.attempts_cancelled"] = "run.attempts_cancelled"
     reason: str
+    agent: int | None = None
+
+
+class RetryRequested(OfAttempt):
+    """A person asks for an attempt that ended in an error once more, while its run goes on."""
+
+    type: Literal["attempt.retry_requested"] = "attempt.retry_requested"
+    requested_by: str
 
 
 class LeaseLost(OfAttempt):
@@ -197,11 +206,13 @@ class GradingFailed(OfAttempt):
 
 
 class AttemptCleaned(OfAttempt):
-    """The sandbox of this epoch and everything in it are gone. `worker`: whose it was; None, whoever's."""
+    """The sandbox of this epoch and everything in it are gone. `worker`: whose it was; None, whoever's. `use` is
+    empty when the runner that measured it is gone."""
 
     type: Literal["attempt.cleaned"] = "attempt.cleaned"
     sandbox: Token
     worker: Token | None = None
+    use: tuple[PhaseUse, ...] = ()
 
 
 AttemptEvent = (
@@ -213,6 +224,7 @@ AttemptEvent = (
     | AttemptErrored
     | RetryScheduled
     | AttemptSettled
+    | RetryRequested
     | LeaseLost
     | GradeDispatched
     | GradeClaimed

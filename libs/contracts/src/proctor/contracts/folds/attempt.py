@@ -62,6 +62,15 @@ _EFFECTS: Final[dict[str, Effect]] = {
     "attempt.agent_finished": lambda state, event: {"agent_kind": event.kind},
     "attempt.errored": lambda state, event: {"kind": event.kind, "message": event.message},
     "attempt.retry_scheduled": lambda state, event: {"tries": event.tries, "delay": event.delay},
+    "attempt.retry_requested": lambda state, event: {
+        "worker": None,
+        "incarnation": None,
+        "grader": None,
+        "redispatches": 0,
+        "delay": 0.0,
+        "kind": None,
+        "message": None,
+    },
     "attempt.lease_lost": lambda state, event: {
         "worker": None,
         "incarnation": None,
@@ -98,6 +107,11 @@ def evolve(state: AttemptState, event: AttemptEvent, sequence: int) -> AttemptSt
         return state
     effect = _EFFECTS.get(event.type)
     return replace(state, status=status, since=sequence, **(effect(state, event) if effect else {}))
+
+
+def taken_over(outcome: AttemptStatus, sequence: int) -> AttemptState:
+    """An attempt whose result another run had."""
+    return AttemptState(status=outcome, since=sequence, counts=True)
 
 
 def cancel(state: AttemptState, sequence: int) -> AttemptState:

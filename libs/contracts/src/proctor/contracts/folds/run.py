@@ -5,12 +5,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from proctor.contracts.events import (
+    AgentFinished,
+    AgentStopRequested,
     AttemptCancelled,
     AttemptClaimed,
     AttemptCleaned,
+    AttemptDispatched,
+    BudgetReached,
+    LeaseLost,
+    ResultsReused,
     RunCleaned,
     RunFailed,
+    RunPaused,
     RunPlanned,
+    RunResumed,
     RunStopped,
     RunSubmitted,
     RunWaiting,
@@ -18,8 +26,9 @@ from proctor.contracts.events import (
     StopRequested,
 )
 from proctor.contracts.events.attempt import AttemptEvent, OfAttempt
-from proctor.contracts.folds.attempt import NEW, AttemptState, cancel, evolve
+from proctor.contracts.folds.attempt import NEW, AttemptState, cancel, evolve, taken_over
 from proctor.contracts.ids import Cell
+from proctor.contracts.metering import SandboxRates, sandbox_cost
 from proctor.contracts.records import Recorded
 from proctor.contracts.states import (
     IN_SLOT,
@@ -31,12 +40,16 @@ from proctor.contracts.states import (
 )
 
 SCHEDULER = "scheduler"
+DEAREST_USD = 1e6
+"""What a try can't have cost: a harness that says so is not believed."""
+TAKEN_OVER = {"p": AttemptStatus.PASSED, "f": AttemptStatus.FAILED}
 
 
 @dataclass(slots=True)
 class RunState:
     """`attempts` holds those that have left `planned`; `sandboxes` maps (attempt, epoch) to the worker that may
-    still have one. `scheduler_sequence` is what the scheduler's next decision is guarded with."""
+    still have one. `scheduler_sequence` is what the scheduler's next decision is guarded with. `agent_stops` maps an
+    agent to why it is to stop, `agents_cancelled` has those that did. `dispatches` leaves lost ones out."""
 
     workspace: str
     run: str
@@ -48,6 +61,14 @@ class RunState:
     last_sequence: int = 0
     scheduler_sequence: int = 0
     stop: StopRequested | None = None
+    paused: RunPaused | None = None
+    budget_reached: BudgetReached | None = None
+    reused: ResultsReused | None = None
+    agent_stops: dict[int, str] = field(default_factory=dict[int, str])
+    agents_cancelled: set[int] = field(default_factory=set[int])
+    dispatches: int = 0
+    llm_usd: float = 0.0
+    sandbox_usd: float = 0.0
     waiting: str | None = None
     failure: RunFailed | None = None
     cancelled: bool = False
@@ -70,6 +91,11 @@ class RunState:
     @property
     def settled(self) -> int:
         return sum(self.tally[status] for status in TERMINAL_ATTEMPT)
+
+    @property
+    def awaits_reuse(self) -> bool:
+        """Whether results of another run are still to be taken over, before anything is dispatched."""
+        return self.submitted is not None and self.submitted.reuse and self.reused is None
 
     @property
     def in_slots(self) -> int:
@@ -117,6 +143,7 @@ def _clean(state: RunState, event: AttemptCleaned) -> bool:
     if owner is None or event.worker not in {None, owner}:
         return False
     del state.sandboxes[key]
+    state.sandbox_usd += sandbox_cost(event.use, state.submitted.rates if state.submitted else SandboxRates())
     return True
 
 
@@ -127,12 +154,25 @@ def _apply_attempt(state: RunState, event: AttemptEvent, sequence: int) -> bool:
     after = evolve(before, event, sequence)
     if after is before:
         return False
-    if isinstance(event, AttemptClaimed):
-        state.sandboxes[event.attempt, event.epoch] = event.worker
-        state.waiting = None
+    _account(state, event)
     _put(state, event.attempt, before, after)
     _move(state, event.type, sequence)
     return True
+
+
+def _account(state: RunState, event: AttemptEvent) -> None:
+    match event:
+        case AttemptDispatched():
+            state.dispatches += 1
+        case LeaseLost():
+            state.dispatches -= 1
+        case AttemptClaimed():
+            state.sandboxes[event.attempt, event.epoch] = event.worker
+            state.waiting = None
+        case AgentFinished() if event.usage.cost_usd is not None and 0 <= event.usage.cost_usd <= DEAREST_USD:
+            state.llm_usd += event.usage.cost_usd
+        case _:
+            return
 
 
 def _put(state: RunState, key: str, before: AttemptState, after: AttemptState) -> None:
@@ -160,7 +200,7 @@ def _apply_run(state: RunState, event: object, sequence: int) -> bool:
             state.waiting = event.reason or None
         case StopRequested() if state.stop is None and not state.ended:
             state.stop = event
-        case AttemptCancelled() if not state.cancelled and not state.ended:
+        case AttemptCancelled() if event.agent is None and not state.cancelled and not state.ended:
             state.cancelled = True
             _cancel_all(state, sequence)
         case RunFailed() if not state.ended:
@@ -172,6 +212,28 @@ def _apply_run(state: RunState, event: object, sequence: int) -> bool:
         case RunCleaned() if state.ended and not state.cleaned:
             state.cleaned = True
         case _:
+            return not state.ended and _control(state, event, sequence)
+    return True
+
+
+def _control(state: RunState, event: object, sequence: int) -> bool:
+    """What people and budgets want of a run that goes on."""
+    match event:
+        case AgentStopRequested() if event.agent not in state.agent_stops:
+            state.agent_stops[event.agent] = event.reason
+        case AttemptCancelled() if event.agent is not None and event.agent not in state.agents_cancelled:
+            state.agents_cancelled.add(event.agent)
+            _cancel_all(state, sequence, event.agent)
+        case RunPaused() if state.paused is None:
+            state.paused = event
+        case RunResumed() if state.paused is not None:
+            state.paused = None
+        case BudgetReached() if state.budget_reached is None:
+            state.budget_reached = event
+        case ResultsReused() if state.planned is not None and state.reused is None:
+            state.reused = event
+            _take_over(state, event, state.planned, sequence)
+        case _:
             return False
     return True
 
@@ -181,12 +243,29 @@ def _abandon(state: RunState, worker: str) -> None:
     state.sandboxes = {key: owner for key, owner in state.sandboxes.items() if owner != worker}
 
 
-def _cancel_all(state: RunState, sequence: int) -> None:
+def _cancel_all(state: RunState, sequence: int, agent: int | None = None) -> None:
     for cell in state.cells():
         key = str(cell)
         before = state.attempt(key)
-        if before.status not in TERMINAL_ATTEMPT:
+        if agent in {None, cell.agent} and before.status not in TERMINAL_ATTEMPT:
             _put(state, key, before, cancel(before, sequence))
+
+
+def reused_cells(plan: RunPlanned, event: ResultsReused) -> Iterator[tuple[Cell, Cell, AttemptStatus]]:
+    """(cell of this run, cell of the source, outcome) of each result that is taken over."""
+    for agent, outcomes in enumerate(event.outcomes):
+        for place, outcome in enumerate(outcomes):
+            task, number = place // plan.attempts_per_task, place % plan.attempts_per_task + 1
+            source_agent, source_task = event.agents[agent], event.tasks[task]
+            if outcome in TAKEN_OVER and source_agent is not None and source_task is not None:
+                yield Cell(agent, task, number), Cell(source_agent, source_task, number), TAKEN_OVER[outcome]
+
+
+def _take_over(state: RunState, event: ResultsReused, plan: RunPlanned, sequence: int) -> None:
+    for cell, _, outcome in reused_cells(plan, event):
+        key = str(cell)
+        if state.contains(key) and key not in state.attempts:
+            _put(state, key, NEW, taken_over(outcome, sequence))
 
 
 def agent_status(state: RunState, agent: int) -> str:

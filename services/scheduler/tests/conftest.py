@@ -28,7 +28,7 @@ def make_manifest(*tasks: dict[str, Any], sets: tuple[dict[str, Any], ...] = ())
     return Manifest.model_validate({"version": "v1", "tasks": rows, "task_sets": sets})
 
 
-def make_submitted(run: str = "r", **config: Any) -> Event:
+def make_submitted(run: str = "r", budget: dict[str, Any] | None = None, **config: Any) -> Event:
     whole = {"experiment": {"benchmark": "b"}, "agents": [{"harness": "oracle"}], **config}
     return make_event(
         "run.submitted",
@@ -42,6 +42,7 @@ def make_submitted(run: str = "r", **config: Any) -> Event:
         pass_threshold="0.5",
         config=RunConfig.model_validate(whole).model_dump(),
         submitted_by="owner",
+        budget=budget,
     )
 
 
@@ -60,12 +61,13 @@ class Story:
         run: str = "r",
         start: int = 0,
         unplanned: bool = False,
+        budget: dict[str, Any] | None = None,
     ) -> None:
         self.track = Track(RunState(workspace, run))
         self.sequence = start
         config = {"agents": [{"harness": "oracle"}] * agents, "env": {"DEBUG": ""}}
         manifest = make_manifest(*({"name": f"t{n}", "steps": steps} for n in range(tasks)))
-        submitted = make_submitted(run, **config)
+        submitted = make_submitted(run, budget, **config)
         self.say(submitted, "gateway")
         if unplanned:
             return
@@ -126,6 +128,7 @@ class Story:
             "attempt.agent_finished": {"step": step, "seconds": 1},
             "attempt.errored": {"phase": "agent", "kind": "platform_error", "message": "it broke"},
             "attempt.retry_scheduled": {"kind": "platform_error", "delay": 5, "tries": 1},
+            "attempt.retry_requested": {"requested_by": "owner"},
             "attempt.settled": {"outcome": "errored", "kind": "runner_lost", "message": "m", "counts": False},
             "attempt.lease_lost": {"worker": "runner-1", "reason": "silent"},
             "grade.dispatched": {"pool": "default", "round": attempt.round + 1, "work": {**work, **held}},

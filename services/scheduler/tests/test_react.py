@@ -173,7 +173,7 @@ def test_several_attempts_are_decided_in_one_go(make_story: MakeStory) -> None:
 def test_a_stop_cancels_then_waits_for_the_sandboxes_then_ends(make_story: MakeStory, make: Any) -> None:
     story = make_story(tasks=2).until("passed", "0-0-1").until("claimed", "0-1-1")
     story.say(make.event("run.stop_requested", reason="enough", requested_by="owner"), "gateway")
-    assert reaction(story) == [{"type": "run.attempts_cancelled", "reason": "enough"}]
+    assert reaction(story) == [{"type": "run.attempts_cancelled", "reason": "enough", "agent": None}]
     story.run("attempts_cancelled", reason="enough")
     assert reaction(story) == [], "a sandbox is left in each"
     for key in ("0-0-1", "0-1-1"):

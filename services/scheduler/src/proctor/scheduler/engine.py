@@ -31,10 +31,12 @@ from proctor.contracts.states import HELD_BY_RUNNER, AttemptStatus
 from proctor.eventlog import Conflict, EventLog, Unavailable
 from proctor.eventlog.streams import open_runs
 from proctor.objects import ObjectMissing, Objects
-from proctor.scheduler import allocate, expire, orders, react
+from proctor.scheduler import allocate, budget, expire, orders, react
 from proctor.scheduler.fleet import Fleet
+from proctor.scheduler.ledger import Ledger
 from proctor.scheduler.plan import PlanError, make_lock, planned
-from proctor.scheduler.track import Track
+from proctor.scheduler.reuse import reuse
+from proctor.scheduler.track import Track, month_of
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +54,7 @@ class Engine:
         self.tracks: dict[str, Track] = {}
         self.fleet = Fleet()
         self.position = 0
+        self._ledger = Ledger(log)
         self._beats: dict[str, Beat] = {}
         self._wake = asyncio.Event()
         self._passed = asyncio.Condition()
@@ -65,6 +68,8 @@ class Engine:
             track = Track(RunState(workspace, run))
             async for record in self._log.read(subjects.run_events(workspace, run)):
                 runs.apply(track.state, record)
+                if isinstance(record.event, RunSubmitted):
+                    track.month = month_of(record)
             track.adopt(time.monotonic())
             await self._load_lock(track)
             self._expect_workers(track)
@@ -101,6 +106,7 @@ class Engine:
             await self._send(worker, order)
         self._expect_workers(track)
         if track.state.cleaned:
+            self._ledger.close(track)
             del self.tracks[record.id]
 
     def _expect_workers(self, track: Track) -> None:
@@ -150,9 +156,30 @@ class Engine:
             return
         if track.lock is None and state.planned is not None:
             await self._load_lock(track)
+        if state.submitted and track.lock and state.awaits_reuse and state.stop is None and not state.ended:
+            await self._reuse(track, state.submitted, track.lock)
+            return
+        await self._account(track)
+        reached = budget.reached(track.budget, budget.used_by(state), track.month_used)
         keys, track.changed = track.changed, set[str]()
-        if not await self._append(track, react.react(state, track.lock, sorted(keys))):
+        if not await self._append(track, react.react(state, track.lock, sorted(keys), reached)):
             track.changed |= keys
+
+    async def _account(self, track: Track) -> None:
+        limits = track.budget
+        if track.month is None or limits is None or (limits.month_usd, limits.month_attempts) == (None, None):
+            return
+        await self._ledger.complete(track.month, list(self.tracks))
+        track.month_used = self._ledger.used(track.month, self.tracks.values())
+
+    async def _reuse(self, track: Track, submitted: RunSubmitted, lock: RunLock) -> None:
+        """A source that is gone has nothing to take over."""
+        decided_at = track.state.scheduler_sequence
+        source = RunState(track.state.workspace, submitted.rerun_of or "")
+        async for record in self._log.read(subjects.run_events(source.workspace, source.run)):
+            runs.apply(source, record)
+        locked = await self._read_lock(source) if source.planned else None
+        await self._append(track, [reuse(submitted, lock, source, locked)], decided_at)
 
     async def _plan(self, track: Track, submitted: RunSubmitted) -> None:
         decided_at = track.state.scheduler_sequence
@@ -177,12 +204,16 @@ class Engine:
         raise PlanError(f"the task list of version {submitted.version} {problem}: sync the benchmark again")
 
     async def _load_lock(self, track: Track) -> None:
-        if track.state.planned is None:
-            return
+        track.lock = await self._read_lock(track.state)
+
+    async def _read_lock(self, state: RunState) -> RunLock | None:
+        if state.planned is None:
+            return None
         try:
-            track.lock = RunLock.model_validate_json(await self._objects.get(track.state.planned.lock))
+            return RunLock.model_validate_json(await self._objects.get(state.planned.lock))
         except ObjectMissing:
-            logger.error("the lock of run %s is gone from the object store", track.state.run)  # noqa: TRY400
+            logger.error("the lock of run %s is gone from the object store", state.run)  # noqa: TRY400
+            return None
 
     async def _append(self, track: Track, events: list[RunEvent], decided_at: int | None = None) -> bool:
         """In order, each guarded by the one before. False when another scheduler was quicker or the bus is away.

@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterable
 
 from proctor.contracts.events import (
+    AttemptCancelled,
     AttemptSettled,
     GradeLost,
     LeaseLost,
@@ -14,7 +15,7 @@ from proctor.contracts.folds.attempt import AttemptState
 from proctor.contracts.manifest import RunLock
 from proctor.contracts.messages import Beat
 from proctor.contracts.outcomes import Outcome
-from proctor.contracts.states import ATTEMPT_WATCH, HELD_BY_RUNNER, RUN_WATCH, AttemptStatus, RunStatus
+from proctor.contracts.states import ATTEMPT_WATCH, HELD_BY_RUNNER, PAUSE_WATCH, RUN_WATCH, AttemptStatus, RunStatus
 from proctor.scheduler.react import phase_seconds
 from proctor.scheduler.track import Track
 
@@ -35,12 +36,20 @@ def expired(track: Track, now: float) -> list[RunEvent]:
     if state.ended or state.cancelled:
         left = state.sandboxes if now - track.since >= STOP_SECONDS and now - track.moved >= STOP_SECONDS else {}
         return _abandoned(left.values())
+    if state.paused is not None:
+        forgotten = now - track.moved > PAUSE_WATCH.seconds
+        return [AttemptCancelled(reason="paused for 7 days: nobody resumed it")] if forgotten else _late(track, now)
     watch = RUN_WATCH[state.status]
     taken = state.in_slots - state.tally[AttemptStatus.DISPATCHED]
     if now - track.moved > watch.seconds and not taken:
         kind, message = _FAILURES[state.status]
         return [RunFailed(kind=kind, message=message)]
-    lock = track.lock
+    return _late(track, now)
+
+
+def _late(track: Track, now: float) -> list[RunEvent]:
+    """Attempts that are overdue."""
+    lock, state = track.lock, track.state
     if lock is None:
         return []
     overdue = ((key, state.attempt(key), now - entered) for key, entered in track.entered.items())

@@ -9,6 +9,7 @@ from proctor.contracts.events import (
     AttemptCancelled,
     AttemptDispatched,
     AttemptSettled,
+    BudgetReached,
     GradeDispatched,
     RetryScheduled,
     RunCleaned,
@@ -34,16 +35,42 @@ GRACE_SECONDS: Final = 300.0
 BACKOFF_SECONDS: Final = (2.0, 600.0)
 
 
-def react(state: RunState, lock: RunLock | None, keys: Iterable[str]) -> list[RunEvent]:
-    """Decisions about the attempts in `keys`, then about the run. The plan itself is made in `plan`."""
+def react(
+    state: RunState, lock: RunLock | None, keys: Iterable[str], budget_reached: BudgetReached | None = None
+) -> list[RunEvent]:
+    """Decisions about the attempts in `keys`, then about the run. The plan itself is made in `plan`, what another
+    run's results are good for in `reuse`."""
     if state.ended:
         return [RunCleaned()] if not state.cleaned and not state.sandboxes else []
-    if state.stop is not None:
-        return _stop(state, state.stop.reason)
-    if lock is None:
+    if state.stop is not None or state.cancelled:
+        return _stop(state, _why(state))
+    if lock is None or state.awaits_reuse:
         return []
-    events = [event for key in keys for event in _attempt(state, lock, key, state.attempt(key))]
-    return events or _end(state)
+    stopping = state.agent_stops.items() if state.planned else ()
+    events: list[RunEvent] = [
+        AttemptCancelled(reason=reason, agent=agent)
+        for agent, reason in stopping
+        if agent not in state.agents_cancelled
+    ]
+    events += [event for key in keys for event in _attempt(state, lock, key, state.attempt(key))]
+    return events or _end(state) or _spent(state, budget_reached)
+
+
+def _why(state: RunState) -> str:
+    if state.stop is not None:
+        return state.stop.reason
+    if state.budget_reached is not None:
+        return "the budget is used up"
+    return "paused for too long" if state.paused is not None else "cancelled"
+
+
+def _spent(state: RunState, budget_reached: BudgetReached | None) -> list[RunEvent]:
+    """What is under way ends by itself; then the run is stopped. A run with nothing left to dispatch just ends."""
+    if state.settled + state.in_slots >= state.expected:
+        return []
+    if state.budget_reached is None:
+        return [budget_reached] if budget_reached else []
+    return [] if state.in_slots else [AttemptCancelled(reason=_why(state))]
 
 
 def _stop(state: RunState, reason: str) -> list[RunEvent]:
@@ -65,6 +92,8 @@ def _end(state: RunState) -> list[RunEvent]:
                 cancelled=tally[AttemptStatus.CANCELLED],
             )
         ]
+    if tally[AttemptStatus.CANCELLED] == state.expected:
+        return [RunStopped(reason="every agent was stopped")]
     kinds = sorted({attempt.kind or "unknown" for attempt in state.attempts.values()})
     message = f"no agent could finish: every attempt ended with {', '.join(kinds)}"
     return [RunFailed(kind="no_agent_finished", message=message)]

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from proctor.contracts.events import AttemptCancelled
+from proctor.contracts.events import AttemptCancelled, Budget, RunSubmitted
 from proctor.contracts.folds import run as runs
 from proctor.contracts.folds.attempt import AttemptState
 from proctor.contracts.folds.run import RunState
@@ -12,13 +12,22 @@ from proctor.contracts.ids import Cell
 from proctor.contracts.manifest import RunLock
 from proctor.contracts.records import Recorded
 from proctor.contracts.states import IN_SLOT, AttemptStatus
+from proctor.scheduler.budget import Used, room, used_by
+
+Month = tuple[str, str]
+"""(workspace, year and month): where what a run uses is counted."""
+
+
+def month_of(record: Recorded) -> Month:
+    """By the bus's clock."""
+    return record.workspace, f"{record.recorded_at:%Y-%m}"
 
 
 @dataclass(slots=True)
 class Track:
     """`awaited`: the sequence of our last append; nothing is decided before the fold has reached it. `entered`:
     when an attempt in a slot came into its state; `due`: when a retry may start (monotonic seconds). `served`: the
-    sequence of the run's last dispatch."""
+    sequence of the run's last dispatch. `month_used`: what the month it counts in has used, where that is limited."""
 
     state: RunState
     lock: RunLock | None = None
@@ -31,6 +40,8 @@ class Track:
     entered: dict[str, float] = field(default_factory=dict[str, float])
     since: float = 0.0
     moved: float = 0.0
+    month: Month | None = None
+    month_used: Used = field(default_factory=Used)
     cells: Iterator[Cell] | None = None
     upcoming: str | None = None
 
@@ -47,6 +58,8 @@ class Track:
         accepted = runs.apply(self.state, record)
         if not accepted:
             return None
+        if isinstance(record.event, RunSubmitted):
+            self.month = month_of(record)
         self.moved = now
         if self.state.status is not status or isinstance(record.event, AttemptCancelled):
             self.since = now
@@ -72,7 +85,9 @@ class Track:
             self.again.append(key)
 
     def _forget_ended(self) -> None:
-        self.entered = {key: at for key, at in self.entered.items() if self.state.attempt(key).status in IN_SLOT}
+        attempt = self.state.attempt
+        self.entered = {key: at for key, at in self.entered.items() if attempt(key).status in IN_SLOT}
+        self.due = {key: at for key, at in self.due.items() if attempt(key).status is AttemptStatus.RETRY_WAIT}
 
     def adopt(self, now: float) -> None:
         """Take up a run whose log was read from its beginning."""
@@ -104,7 +119,14 @@ class Track:
 
     def slots(self) -> int:
         """How many more of the run's attempts may be under way."""
-        plan = self.state.planned
-        if plan is None or self.state.ended or self.state.stop is not None:
+        plan, state = self.state.planned, self.state
+        if plan is None or state.ended or state.stop is not None or state.cancelled:
             return 0
-        return plan.max_concurrent_attempts - self.state.in_slots
+        if state.paused is not None or state.budget_reached is not None or state.awaits_reuse:
+            return 0
+        free = plan.max_concurrent_attempts - state.in_slots
+        return int(min(free, room(self.budget, used_by(state), self.month_used)))
+
+    @property
+    def budget(self) -> Budget | None:
+        return self.state.submitted.budget if self.state.submitted else None

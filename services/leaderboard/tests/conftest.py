@@ -27,6 +27,7 @@ from proctor.contracts.events import (
     GradeLost,
     GradingFailed,
     LeaseLost,
+    ResultsReused,
     RetryScheduled,
     RunCleaned,
     RunFinished,
@@ -42,6 +43,7 @@ from proctor.contracts.events import (
 )
 from proctor.contracts.events.attempt import GradeSeconds
 from proctor.contracts.manifest import ManifestTask, RunLock
+from proctor.contracts.metering import PhaseUse, SandboxRates
 from proctor.contracts.outcomes import Outcome
 from proctor.contracts.records import Recorded
 from proctor.contracts.work import AgentRef, AttemptWork, GradeWork, TaskRef
@@ -81,7 +83,9 @@ class History:
         pass_rate: float = 0.5,
         steps: int = 1,
         broken: bool = False,
+        reused: ResultsReused | None = None,
     ) -> None:
+        self.reused = reused
         self.rng = random.Random(seed)
         self.workspace, self.run, self.benchmark = workspace, run, benchmark
         self.wild, self.stop, self.pass_rate, self.steps, self.broken = wild, stop, pass_rate, steps, broken
@@ -127,6 +131,8 @@ class History:
     def events(self, lock: str = "lock/x") -> Iterator[Written]:
         yield "gateway", self.submitted()
         yield "scheduler", self.planned(lock)
+        if self.reused:
+            yield "scheduler", self.reused
         if self.wild:
             yield "scheduler", RunWaiting(reason="no runner in pool default")
             yield "scheduler", RunWaiting(reason="")
@@ -153,6 +159,7 @@ class History:
             pass_threshold="1.0",
             config=self.config,
             submitted_by="u1",
+            rates=SandboxRates(hour=3.6),
         )
 
     def planned(self, lock: str) -> RunPlanned:
@@ -308,7 +315,12 @@ class History:
 
     def _clean(self) -> Iterator[Written]:
         for key, epoch in self.sandboxes:
-            yield "runner-0", AttemptCleaned(attempt=key, epoch=epoch, sandbox="s")
+            measured = not self.wild or self.rng.random() < 0.7
+            use = (
+                PhaseUse(phase="environment", seconds=0.5),
+                PhaseUse(phase="agent", seconds=2.0, cpu_seconds=0.25, memory_peak_bytes=2**20 * (epoch + 1)),
+            )
+            yield "runner-0", AttemptCleaned(attempt=key, epoch=epoch, sandbox="s", use=use if measured else ())
 
     def records(self) -> list[Recorded]:
         """As they would be read back: one second between events."""

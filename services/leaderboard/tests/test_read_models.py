@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 from nats.aio.client import Client
 
-from proctor.contracts.events import BenchmarkAdded, Synced, SyncStarted
+from proctor.contracts.events import BenchmarkAdded, ResultsReused, Synced, SyncStarted
 from proctor.contracts.events.benchmark import BundledSource
 from proctor.eventlog import EventLog
 from proctor.leaderboard.derive import Deriver
@@ -130,6 +130,34 @@ async def test_rebuilt_rows_equal_live_ones_whatever_the_restarts(
     assert all(live[table] for table in TABLES if table != "quarantine")
 
 
+async def test_results_of_another_run_come_out_of_a_rebuild_as_well(
+    service: Service, append: Append, history: Any, pool: Pool
+) -> None:
+    async with service.running():
+        position = await append(history(2, run="source", tasks=3))
+        await service.settled(position)
+        found = await service.all("SELECT outcome FROM leaderboard.api_results WHERE valid_to IS NULL ORDER BY task")
+        reused = ResultsReused(
+            source="source",
+            source_name="calm-source",
+            position=position,
+            agents=(0,),
+            tasks=(0, None, None),
+            outcomes=(found[0]["outcome"][0] + "..",),
+            count=1,
+        )
+        await service.settled(await append(history(3, run="later", tasks=3, reused=reused)))
+        rows = await service.all(
+            "SELECT reused_run, outcome, attempt FROM leaderboard.api_results "
+            "WHERE run = 'later' AND valid_to IS NULL ORDER BY task"
+        )
+        assert [row["reused_run"] for row in rows] == ["source", None, None]
+        assert rows[0]["outcome"] == found[0]["outcome"]
+        live = await dump(pool, SCHEMA)
+    await fill(pool, service.log, service.objects, service.database_url, "again")
+    assert await dump(pool, "again") == live
+
+
 async def test_a_rebuild_takes_over_under_a_running_service(
     service: Service, append: Append, history: Any, pool: Pool, database_url: str
 ) -> None:
@@ -153,19 +181,31 @@ async def test_a_rebuild_takes_over_under_a_running_service(
     assert await dump(pool, "again") == await dump(pool, SCHEMA)
 
 
-async def test_rows_from_before_agents_had_names_equal_rebuilt_ones(
+NEWEST = {
+    "runs": ("paused", "budget", "budget_reached", "rates", "rerun_of", "reused_from", "reused", "dispatches"),
+    "agents": ("reused", "cpu_seconds", "memory_peak_bytes", "sandbox_cost_usd"),
+    "results": ("sandbox_use", "reused_run", "reused_attempt"),
+}
+"""What the newest migration adds."""
+
+
+async def test_an_upgrade_reads_the_log_again_and_equals_a_rebuild(
     service: Service, append: Append, history: Any, pool: Pool, database_url: str
 ) -> None:
     async with service.running():
-        await service.settled(await append(history(9, agents=("oracle", "nop"))))
+        last = await append(history(9, agents=("oracle", "nop"), wild=True))
+        await service.settled(last)
+    drops = "; ".join(
+        f"ALTER TABLE {table} DROP COLUMN {column} CASCADE" for table, columns in NEWEST.items() for column in columns
+    )
+    newest = "(SELECT max(number) FROM migrations)"
     await pool.execute(
-        "SET search_path TO leaderboard; ALTER TABLE agents DROP COLUMN name CASCADE; "
-        "UPDATE entries SET row = row - 'name'; UPDATE runs SET config = config #- '{agents,0,name}'; "
-        "UPDATE runs SET config = config #- '{agents,1,name}'; DELETE FROM migrations WHERE number = 2; "
-        "RESET search_path"
+        f"SET search_path TO leaderboard; {drops}; DELETE FROM migrations WHERE number = {newest}; RESET search_path"
     )
     await migrate(pool, PACKAGE, SCHEMA)
-    await service.deriver.catch_up()
+    assert await service.position() == 0
+    async with service.running():
+        await service.settled(last)
     await fill(pool, service.log, service.objects, database_url, "again")
     assert await dump(pool, "again") == await dump(pool, SCHEMA)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.contracts.events import AgentFinished, AttemptGraded, LeaseLost
+from proctor.contracts.events import AgentFinished, AttemptCleaned, AttemptGraded, LeaseLost
 from proctor.contracts.folds.run import RunState, agent_status
 from proctor.contracts.records import Recorded
 from proctor.contracts.states import TERMINAL_ATTEMPT
@@ -61,9 +61,14 @@ def test_a_clean_attempt_as_a_reader_sees_it(history: Any, graded: dict[str, Res
     assert row.finished_at > row.started_at
 
 
-def test_sandbox_seconds_run_from_ready_to_cleaned_on_the_logs_clock(history: Any) -> None:
+def unmeasured(record: Recorded) -> Recorded:
+    gone = isinstance(record.event, AttemptCleaned)
+    return record.model_copy(update={"event": record.event.model_copy(update={"use": ()})}) if gone else record
+
+
+def test_what_a_runner_that_is_gone_used_is_told_by_the_logs_clock(history: Any) -> None:
     one = history(seed=3, tasks=1)
-    records = one.records()
+    records = [unmeasured(record) for record in one.records()]
     at = {record.event.type: record.recorded_at for record in records}
     model, _ = replay(one, records)
     seconds = (at["attempt.cleaned"] - at["attempt.sandbox_ready"]).total_seconds()

@@ -1,13 +1,16 @@
 """One agent of a run: its counts by status and what its tries used up."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from proctor.contracts.entrant import AgentName
 from proctor.contracts.events import Usage
 from proctor.contracts.folds.attempt import AttemptState
+from proctor.contracts.metering import PhaseUse, SandboxRates, sandbox_cost
 from proctor.contracts.states import IN_SLOT, TERMINAL_ATTEMPT, TERMINAL_RUN, AttemptStatus, RunStatus
+from proctor.leaderboard.use import cpu_of, peak_of
 
 MOST: Final = 2**53
 
@@ -27,6 +30,10 @@ class AgentModel:
     output_tokens: int | None = None
     cost_usd: float | None = None
     sandbox_seconds: float | None = None
+    cpu_seconds: float | None = None
+    memory_peak_bytes: int | None = None
+    sandbox_cost_usd: float | None = None
+    reused: int = 0
     position: int = 0
 
     @property
@@ -49,6 +56,15 @@ class AgentModel:
         self.cached_tokens = _plus(self.cached_tokens, usage.cached_tokens)
         self.output_tokens = _plus(self.output_tokens, usage.output_tokens)
         self.cost_usd = _plus(self.cost_usd, usage.cost_usd)
+
+    def used(self, seconds: float, use: Sequence[PhaseUse], rates: SandboxRates) -> None:
+        """One more sandbox is gone."""
+        self.sandbox_seconds = _plus(self.sandbox_seconds, seconds)
+        self.cpu_seconds = _plus(self.cpu_seconds, cpu_of(use))
+        peaks = [peak for peak in (self.memory_peak_bytes, peak_of(use)) if peak is not None]
+        self.memory_peak_bytes = max(peaks, default=None)
+        if use:
+            self.sandbox_cost_usd = _plus(self.sandbox_cost_usd, sandbox_cost(use, rates))
 
     def status(self, expected: int, run: RunStatus) -> str:
         """As `proctor.contracts.folds.run.agent_status`, from the counts alone."""

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from proctor.contracts import subjects
-from proctor.contracts.events import RunPlanned, RunSubmitted
+from proctor.contracts.events import ResultsReused, RunPlanned, RunSubmitted
 from proctor.contracts.folds.benchmark import BenchmarkState
 from proctor.contracts.folds.run import RunState
 from proctor.contracts.manifest import RunLock
@@ -54,7 +54,7 @@ class ReadModels:
         key = (record.workspace, record.id)
         model = self._runs.get(key) or await self._read_run(record)
         self._runs[key] = model
-        changes = model.step(record, await self._lock(record))
+        changes = model.step(record, await self._lock(record), await self._source(record))
         if model.state.cleaned:
             del self._runs[key]
         if changes is None:
@@ -72,7 +72,20 @@ class ReadModels:
         model = RunModel(RunState(record.workspace, record.id))
         if not isinstance(record.event, RunSubmitted):
             async for earlier in self._before(record, subjects.run_events(record.workspace, record.id)):
-                model.step(earlier, await self._lock(earlier))
+                model.step(earlier, await self._lock(earlier), await self._source(earlier))
+        return model
+
+    async def _source(self, record: Recorded) -> RunModel | None:
+        """The run whose results are taken over, as it was when that was decided."""
+        event = record.event
+        if not isinstance(event, ResultsReused) or event.count == 0:
+            return None
+        model = RunModel(RunState(record.workspace, event.source))
+        async with aclosing(self._log.read(subjects.run_events(record.workspace, event.source))) as records:
+            async for earlier in records:
+                if earlier.sequence > event.position:
+                    break
+                model.step(earlier, await self._lock(earlier), await self._source(earlier))
         return model
 
     async def _of_benchmark(self, record: Recorded) -> None:

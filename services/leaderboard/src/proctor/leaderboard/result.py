@@ -1,6 +1,6 @@
 """One attempt's row, and what each event makes of it. Pure: a new row, or the same one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -10,10 +10,12 @@ from pydantic_core import to_json
 
 from proctor.contracts.events.attempt import Artifacts, AttemptEvent, GradeSeconds
 from proctor.contracts.folds.attempt import AttemptState, Rewards
+from proctor.contracts.metering import PhaseUse
 from proctor.contracts.outcomes import policy
 from proctor.contracts.records import Recorded
 from proctor.contracts.states import TERMINAL_ATTEMPT, AttemptStatus
 from proctor.leaderboard.agent import plausible
+from proctor.leaderboard.use import added
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +68,17 @@ class Result:
     artifacts_cut: bool = False
     killed: int = 0
     sandbox_seconds: float | None = None
+    sandbox_use: str | None = None
+    reused_run: str | None = None
+    reused_attempt: str | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
     valid_from: int = 0
 
 
+_PLACE: Final = (
+    *("workspace", "run", "attempt", "identity", "agent", "task", "number", "task_name", "category", "difficulty"),
+)
 _OF_A_TRY: Final = {
     "message": None,
     "worker": None,
@@ -176,6 +184,7 @@ _FACTS: Final[dict[str, Facts]] = {
         **_kept(row, "verifier_artifacts", event.artifacts),
     },
     "attempt.settled": lambda row, event, record: {"message": event.message},
+    "attempt.retry_requested": lambda row, event, record: {"message": None},
 }
 
 
@@ -189,9 +198,27 @@ def cancelled(row: Result, after: AttemptState, record: Recorded) -> Result:
     return replace(row, **_standing(after, record))
 
 
-def cleaned(row: Result, seconds: float, record: Recorded) -> Result:
-    """`seconds` from ready to gone of one more sandbox of the attempt."""
-    return replace(row, sandbox_seconds=seconds + (row.sandbox_seconds or 0), valid_from=record.sequence)
+def cleaned(row: Result, seconds: float, use: Iterable[PhaseUse], record: Recorded) -> Result:
+    """`seconds` of one more sandbox of the attempt, and what it used."""
+    return replace(
+        row,
+        sandbox_seconds=seconds + (row.sandbox_seconds or 0),
+        sandbox_use=added(row.sandbox_use, use),
+        valid_from=record.sequence,
+    )
+
+
+def taken_over(row: Result, source: Result, record: Recorded) -> Result:
+    """The source's result under the place of `row`. What its sandbox used was the source run's."""
+    return replace(
+        source,
+        **{name: getattr(row, name) for name in _PLACE},
+        sandbox_seconds=None,
+        sandbox_use=None,
+        reused_run=source.reused_run or source.run,
+        reused_attempt=source.reused_attempt or source.attempt,
+        valid_from=record.sequence,
+    )
 
 
 def _standing(after: AttemptState, record: Recorded) -> dict[str, Any]:

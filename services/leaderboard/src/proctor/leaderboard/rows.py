@@ -4,6 +4,7 @@ from collections import Counter
 from decimal import Decimal
 from typing import Any
 
+from proctor.contracts.events import Budget, BudgetReached
 from proctor.contracts.states import AttemptStatus
 from proctor.leaderboard.agent import AgentModel
 from proctor.leaderboard.run import RunModel
@@ -47,6 +48,14 @@ def run_row(model: RunModel) -> Columns:
         "ended_at": model.ended_at,
         "cleaned_at": model.cleaned_at,
         "config": submitted.config.model_dump(mode="json"),
+        "paused": state.paused.reason if state.paused and not state.ended else None,
+        "budget": _document(submitted.budget),
+        "budget_reached": _document(state.budget_reached),
+        "rates": submitted.rates.model_dump(),
+        "rerun_of": submitted.rerun_of,
+        "reused_from": state.reused.source if state.reused else None,
+        "reused": state.reused.count if state.reused else 0,
+        "dispatches": state.dispatches,
         "submitted_position": state.submitted_sequence,
         "position": model.position,
     }
@@ -75,8 +84,16 @@ def _agent_row(model: RunModel, index: int, agent: AgentModel) -> Columns:
         "output_tokens": agent.output_tokens,
         "cost_usd": agent.cost_usd,
         "sandbox_seconds": agent.sandbox_seconds,
+        "cpu_seconds": agent.cpu_seconds,
+        "memory_peak_bytes": agent.memory_peak_bytes,
+        "sandbox_cost_usd": agent.sandbox_cost_usd,
+        "reused": agent.reused,
         "position": agent.position,
     }
+
+
+def _document(content: Budget | BudgetReached | None) -> Columns | None:
+    return content.model_dump(exclude={"type"}) if content else None
 
 
 def _outcomes(tally: Counter[AttemptStatus]) -> Columns:

@@ -10,6 +10,7 @@ from proctor.contracts.events import (
     AgentFinished,
     AttemptCancelled,
     AttemptCleaned,
+    ResultsReused,
     RunFailed,
     RunFinished,
     RunPlanned,
@@ -19,18 +20,19 @@ from proctor.contracts.events import (
 )
 from proctor.contracts.events.attempt import AttemptEvent, OfAttempt
 from proctor.contracts.folds.attempt import AttemptState
-from proctor.contracts.folds.run import RunState, apply
+from proctor.contracts.folds.run import RunState, apply, reused_cells
 from proctor.contracts.ids import Cell
 from proctor.contracts.manifest import ManifestTask, RunLock
 from proctor.contracts.records import Recorded
 from proctor.contracts.states import TERMINAL_ATTEMPT, TERMINAL_RUN, AttemptStatus, RunStatus
 from proctor.leaderboard.agent import AgentModel
 from proctor.leaderboard.identity import Identities, identities
-from proctor.leaderboard.result import Result, advance, cancelled, cleaned
+from proctor.leaderboard.result import Result, advance, cancelled, cleaned, taken_over
 
 UNPLANNED = Identities((), ())
 _CANCELLING = (AttemptCancelled, RunStopped)
-_OF_ALL_AGENTS = (RunSubmitted, RunPlanned, RunFinished, RunFailed, *_CANCELLING)
+_RECOUNTED = (*_CANCELLING, ResultsReused)
+_OF_ALL_AGENTS = (RunSubmitted, RunPlanned, RunFinished, RunFailed, *_RECOUNTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,9 @@ class RunModel:
     cleaned_at: datetime | None = None
     position: int = 0
 
-    def step(self, record: Recorded, lock: RunLock | None = None) -> Changes | None:
-        """Fold one record in; `lock` is the object that `run.planned` names. None when it changed nothing."""
+    def step(self, record: Recorded, lock: RunLock | None = None, source: "RunModel | None" = None) -> Changes | None:
+        """Fold one record in; `lock` is the object that `run.planned` names, `source` the run that
+        `run.results_reused` does, as it was then. None when it changed nothing."""
         state, event = self.state, record.event
         before = state.status
         earlier = state.attempts.get(event.attempt) if isinstance(event, OfAttempt) else None
@@ -81,7 +84,7 @@ class RunModel:
             return None
         self.position = record.sequence
         self._begin(record, lock)
-        results = tuple(self._results(record))
+        results = (*self._results(record), *self._taken_over(record, source))
         self._times(record, before)
         self._count(record, earlier)
         ended = before not in TERMINAL_RUN and state.ended
@@ -128,13 +131,27 @@ class RunModel:
             yield self._keep(advance(self._row(event.attempt), event, after, record))
 
     def _cleaned(self, event: AttemptCleaned, record: Recorded) -> Iterator[tuple[Result, bool]]:
+        """As measured by the runner; of one that is gone by the bus's clock, from ready to cleaned."""
         since = self.ready.pop((event.attempt, event.epoch), None)
-        row = self.results.get(event.attempt)
-        if since is None or row is None:
+        row, submitted = self.results.get(event.attempt), self.state.submitted
+        if row is None or submitted is None or (since is None and not event.use):
             return
-        agent, seconds = self.agents[row.agent], (record.recorded_at - since).total_seconds()
-        agent.sandbox_seconds = (agent.sandbox_seconds or 0) + seconds
-        yield self._keep(cleaned(row, seconds, record))
+        measured = sum(part.seconds for part in event.use)
+        seconds = measured if event.use or since is None else (record.recorded_at - since).total_seconds()
+        agent = self.agents[row.agent]
+        agent.used(seconds, event.use, submitted.rates)
+        agent.position = record.sequence
+        yield self._keep(cleaned(row, seconds, event.use, record))
+
+    def _taken_over(self, record: Recorded, source: "RunModel | None") -> Iterator[tuple[Result, bool]]:
+        event, plan = record.event, self.state.planned
+        if not isinstance(event, ResultsReused) or plan is None:
+            return
+        for cell, place, _ in reused_cells(plan, event):
+            if source is None or str(place) not in source.results:
+                raise ValueError(f"run {event.source} lacks the result {place} that run {self.state.run} takes over")
+            self.agents[cell.agent].reused += 1
+            yield self._keep(taken_over(self._row(str(cell)), source.results[str(place)], record))
 
     def _keep(self, row: Result) -> tuple[Result, bool]:
         replaces = row.attempt in self.results
@@ -182,7 +199,7 @@ class RunModel:
         elif isinstance(event, _OF_ALL_AGENTS):
             for agent in self.agents:
                 agent.position = record.sequence
-            if isinstance(event, _CANCELLING):
+            if isinstance(event, _RECOUNTED):
                 self._recount()
 
     def _recount(self) -> None:

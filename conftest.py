@@ -113,6 +113,15 @@ def nats_server(tmp_path: Path) -> Iterator[NatsServer]:
     server.kill()
 
 
+@pytest.fixture
+async def own_bus(nats_server: NatsServer) -> AsyncIterator[Client]:
+    """A connection to this test's own server, with the streams."""
+    connection = await connect(nats_server.url, "test")
+    await ensure_streams(connection)
+    yield connection
+    await connection.close()
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     folder = Path(tempfile.mkdtemp(prefix="proctor-pg-"))

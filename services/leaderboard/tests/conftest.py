@@ -47,7 +47,7 @@ from proctor.contracts.metering import PhaseUse, SandboxRates
 from proctor.contracts.outcomes import Outcome
 from proctor.contracts.records import Recorded
 from proctor.contracts.work import AgentRef, AttemptWork, GradeWork, TaskRef
-from proctor.eventlog import EventLog, connect, ensure_streams
+from proctor.eventlog import EventLog
 from proctor.objects import Objects
 
 Written = tuple[str, Event]
@@ -343,15 +343,6 @@ class History:
 @pytest.fixture(scope="session")
 def history() -> type[History]:
     return History
-
-
-@pytest.fixture
-async def own_bus(nats_server: Server) -> Any:
-    """A bus of this test's own, so that its read models hold nothing of other tests."""
-    connection = await connect(nats_server.url, "test")
-    await ensure_streams(connection)
-    yield connection
-    await connection.close()
 
 
 Append = Callable[..., Awaitable[int]]

@@ -1,13 +1,11 @@
 """A bus of the test's own, and datasets to sync."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 from nats.aio.client import Client
-
-from proctor.eventlog import connect, ensure_streams
 
 LEAST = {
     "task.toml": '[metadata]\ncategory = "files"\n',
@@ -25,14 +23,12 @@ class Server(Protocol):
 
 
 @pytest.fixture
-async def own(nats_server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
+def own(own_bus: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """A bus of the test's own on which nothing that was lost is waited for long."""
     monkeypatch.setattr("proctor.objects.store.ANSWER_SECONDS", 1.0)
     monkeypatch.setattr("proctor.eventlog.log.ACK_SECONDS", 0.5)
     monkeypatch.setattr("proctor.eventlog.consumer.HEARTBEAT_SECONDS", 0.3)
-    connection = await connect(nats_server.url, "test")
-    await ensure_streams(connection)
-    yield connection
-    await connection.close()
+    return own_bus
 
 
 @pytest.fixture

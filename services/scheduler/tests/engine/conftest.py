@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any, Protocol, Self
 
@@ -16,7 +15,7 @@ from proctor.contracts import subjects
 from proctor.contracts.events import AttemptDispatched, GradeDispatched
 from proctor.contracts.messages import Beat, BeatAnswer, Held, LeaseAnswer, LeaseOrder, LeaseRequest
 from proctor.contracts.records import Recorded, decode
-from proctor.eventlog import EventLog, connect, ensure_streams
+from proctor.eventlog import EventLog
 from proctor.objects import Objects
 from proctor.scheduler import orders
 from proctor.scheduler.engine import Engine
@@ -193,15 +192,17 @@ class Server(Protocol):
 
 
 @pytest.fixture
-async def own(nats_server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
-    """A bus of the test's own on which nothing that was lost is waited for long."""
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that was lost is waited for long; the streams are made that way."""
     monkeypatch.setattr("proctor.eventlog.log.ACK_SECONDS", 0.5)
     monkeypatch.setattr("proctor.eventlog.consumer.HEARTBEAT_SECONDS", 0.3)
     monkeypatch.setattr("proctor.eventlog.streams.CLAIM_SECONDS", 2)
-    connection = await connect(nats_server.url, "test")
-    await ensure_streams(connection)
-    yield connection
-    await connection.close()
+
+
+@pytest.fixture
+def own(impatient: None, own_bus: Client) -> Client:  # noqa: ARG001 - in this order
+    """A bus of the test's own."""
+    return own_bus
 
 
 async def submit(

@@ -200,7 +200,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def own(impatient: None, own_bus: Client) -> Client:  # noqa: ARG001 - in this order
+def own(impatient: None, own_bus: Client) -> Client:
     """A bus of the test's own."""
     return own_bus
 

@@ -111,6 +111,19 @@ def test_agents_and_tasks_may_stand_elsewhere(make_story: MakeStory) -> None:
     assert (event.agents, event.tasks, event.outcomes) == ((1, 0), (1, 0), (".f", "pp"))
 
 
+def test_of_equal_agents_each_takes_over_ones_results(make_story: MakeStory) -> None:
+    story = told(make_story)
+    config = story.track.lock.config
+    same = changed(story.track.lock, "config.agents.1", config.agents[0].model_dump())
+    submitted = story.state.submitted.model_copy(update={"settings": ("a1", "a1")})
+    story.state.submitted = submitted
+    event = reuse(submitted, same, story.state, same)
+    assert (event.agents, event.outcomes) == ((0, 1), ("pp", "f."))
+    alone = changed(same, "config.agents", [config.agents[0].model_dump()])
+    one = submitted.model_copy(update={"settings": ("a1",)})
+    assert reuse(one, alone, story.state, same).agents == (0,)
+
+
 def test_a_source_that_is_gone_has_nothing(make_story: MakeStory) -> None:
     story = told(make_story)
     event = reuse(story.state.submitted, story.track.lock, RunState("w", "gone"), None)

@@ -1,5 +1,7 @@
 """Which results of an ended run another may take over: those that would come out of the very same settings."""
 
+from collections import defaultdict, deque
+
 from proctor.contracts.events import ResultsReused, RunSubmitted
 from proctor.contracts.folds.run import TAKEN_OVER, RunState
 from proctor.contracts.ids import Cell
@@ -11,7 +13,7 @@ TO_RUN = "."
 
 def reuse(submitted: RunSubmitted, lock: RunLock, source: RunState, source_lock: RunLock | None) -> ResultsReused:
     """Pure. An agent's settings are its configuration but for its name, the values of its environment by their
-    fingerprint, and what of the run's settings a result depends on."""
+    fingerprint, and what of the run's settings a result depends on. Of equal agents each takes over one's results."""
     tasks = _same_tasks(lock, source_lock)
     agents = _same_agents(submitted, lock, source, source_lock)
     number = lock.config.execution.attempts_per_task
@@ -54,8 +56,11 @@ def _same_agents(
 ) -> tuple[int | None, ...]:
     if source_lock is None or source.submitted is None or _measure(lock) != _measure(source_lock):
         return tuple(None for _ in lock.config.agents)
-    known = {settings: index for index, settings in enumerate(_settings(source.submitted, source_lock)) if settings}
-    return tuple(known.get(settings) if settings else None for settings in _settings(submitted, lock))
+    known: defaultdict[str | None, deque[int]] = defaultdict(deque)
+    for index, settings in enumerate(_settings(source.submitted, source_lock)):
+        known[settings].append(index)
+    known.pop(None, None)
+    return tuple(known[settings].popleft() if known[settings] else None for settings in _settings(submitted, lock))
 
 
 def _settings(submitted: RunSubmitted, lock: RunLock) -> list[str | None]:

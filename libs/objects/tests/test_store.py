@@ -33,6 +33,16 @@ async def test_what_is_put_is_got(bus: Client, workspace: str, data: bytes) -> N
     assert file.read() == data
 
 
+async def test_a_small_object_needs_no_consumer(bus: Client, workspace: str) -> None:
+    objects = Objects(bus)
+    for size, there in ((1, True), (131_072, True), (131_073, False), (0, False)):
+        await objects.put(workspace, LARGE[:size])
+        assert await objects.get_small(workspace) == (LARGE[:size] if there else None)
+    await objects.delete(workspace)
+    assert await objects.get_small(workspace) is None
+    assert await objects.get_small(f"{workspace}/none") is None
+
+
 async def test_a_file_is_put_without_holding_it_in_memory(bus: Client, workspace: str) -> None:
     objects = Objects(bus)
     file = io.BytesIO(LARGE)

@@ -110,9 +110,9 @@ async def test_values_come_from_the_vault_or_its_reason_does(
     bus: Client, workspace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = VaultRequest(held=HELD, worker=workspace)
-    respond, _ = replies('{"values":{"KEY":"v"}}', '{"error":"secret KEY isn\'t set"}', "{}")
+    respond, _ = replies('{"values":{"KEY":"v"},"variables":{"URL":"u"}}', '{"error":"secret KEY isn\'t set"}', "{}")
     subscription = await bus.subscribe(subjects.vault_resolve(workspace), cb=respond)
-    assert await ask_values(bus, request) == {"KEY": "v"}
+    assert await ask_values(bus, request) == ({"KEY": "v"}, {"KEY": "v", "URL": "u"})
     with pytest.raises(LookupError, match="secret KEY isn't set"):
         await ask_values(bus, request)
     with pytest.raises(LookupError, match="no values"):

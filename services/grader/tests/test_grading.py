@@ -29,6 +29,7 @@ from proctor.grader.grader import Grader
 from proctor.grader.sandbox import RemoteSandbox
 from proctor.grader.verify import verify
 from proctor.objects import Objects
+from proctor.service.vault import NO_VALUES, Values
 from proctor.tasks import pack_task
 
 DONE = SandboxAnswer(status="done", returncode=0, seconds=0.5)
@@ -106,7 +107,7 @@ async def test_the_tests_appear_then_run_then_what_they_wrote_comes_home(
     task = make_task({"task.toml": '[verifier]\ntimeout_sec = 30\nuser = "checker"\nenv = { KEY = "${JUDGE}" }\n'})
     work = make_work(task)
     async with holding(bus, work.sandbox, Runner()) as runner:
-        verified = await verify(bus, Objects(bus), work, task, {"JUDGE": "v"})
+        verified = await verify(bus, Objects(bus), work, task, Values({}, {"JUDGE": "v"}))
     put, run, collect = (request for _, request in runner.calls)
     assert (put.op, put.folders, put.target, put.clean) == ("put", ("tests",), "/tests", ("/tests", "/logs/verifier"))
     assert (run.op, run.env, run.user, run.timeout) == ("exec", {"KEY": "v"}, "checker", 60)
@@ -130,7 +131,7 @@ async def test_hooks_run_in_the_agents_sandbox_and_may_fail(
     failing = SandboxAnswer(status="done", returncode=3)
     runner = Runner(spawn=[spawned], exec=[failing])
     async with holding(bus, work.sandbox, runner), holding(bus, f"{work.sandbox}-v", runner):
-        await verify(bus, Objects(bus), work, task, {})
+        await verify(bus, Objects(bus), work, task, NO_VALUES)
     where = [(identifier.removeprefix(work.sandbox), request.op) for identifier, request in runner.calls]
     assert where == [("", "exec"), ("", "exec"), ("", "spawn"), ("-v", "put"), ("-v", "exec"), ("-v", "collect")]
     assert [request.command for _, request in runner.calls[:2]] == ["dump a", "dump b"]
@@ -149,7 +150,7 @@ async def test_rewards_too_large_for_a_message_come_from_the_stored_object(
     name = await Objects(bus).put(f"artifact/{work.run}/big.tar", buffer.getvalue())
     home = SandboxAnswer(status="done", object=name, size=10_240, count=1)
     async with holding(bus, work.sandbox, Runner(collect=[home])):
-        verified = await verify(bus, Objects(bus), work, task, {})
+        verified = await verify(bus, Objects(bus), work, task, NO_VALUES)
     assert verified.files == {"reward.json": b'{"reward": 0.}'}
 
 
@@ -242,7 +243,30 @@ async def test_a_package_that_cannot_be_had_is_the_platforms_failure(
     assert ended.model_dump()["kind"] == kind
 
 
-@pytest.mark.parametrize("answer", [{"values": {"JUDGE": "v"}}, {"error": "secret JUDGE isn't set"}])
+async def test_a_judged_task_reads_key_and_model_by_the_benchmarks_names(
+    bus: Client, make_task: Callable[..., Any], make_work: Callable[..., GradeWork]
+) -> None:
+    task = make_task({"task.toml": '[verifier]\nenv = { OPENAI_API_KEY = "${JUDGE_API_KEY}" }\n'})
+    judge = {"key_variable": "JUDGE_API_KEY", "key_secret": "MINE", "model_variable": "JUDGE", "model": "large"}
+    work = make_work(task, judge=judge)
+    async with holding(bus, work.sandbox, Runner()) as runner:
+        await verify(bus, Objects(bus), work, task, Values({"MINE": "k"}, {}))
+    told = next(request.env for _, request in runner.calls if request.op == "exec")
+    assert told == {"MINE": "k", "JUDGE_API_KEY": "k", "JUDGE": "large", "OPENAI_API_KEY": "k"}
+
+
+async def test_a_judges_key_that_is_gone_is_a_typed_error(
+    bus: Client, make_task: Callable[..., Any], make_work: Callable[..., GradeWork]
+) -> None:
+    work = make_work(task := make_task(), judge={"key_variable": "JUDGE_API_KEY", "key_secret": "MINE"})
+    with pytest.raises(GradingError) as caught:
+        await verify(bus, Objects(bus), work, task, NO_VALUES)
+    assert caught.value.kind == "secret_missing"
+
+
+@pytest.mark.parametrize(
+    "answer", [{"values": {"SET": "s"}, "variables": {"JUDGE": "v"}}, {"error": "secret JUDGE isn't set"}]
+)
 async def test_values_come_from_the_vault(
     bus: Client,
     grader: Grader,
@@ -263,7 +287,7 @@ async def test_values_come_from_the_vault(
     await subscription.unsubscribe()
     if "values" in answer:
         assert ended.type == "attempt.graded"
-        assert runner.calls[1][1].env == {"KEY": "v"}
+        assert runner.calls[1][1].env == {"SET": "s", "KEY": "v"}
     else:
         assert ended.model_dump(include={"kind", "message"}) == {
             "kind": "secret_missing",

@@ -182,6 +182,7 @@ async def test_a_rebuild_takes_over_under_a_running_service(
 
 
 NEWEST = {
+    "benchmarks": ("judge",),
     "runs": ("paused", "budget", "budget_reached", "rates", "rerun_of", "reused_from", "reused", "dispatches"),
     "agents": ("reused", "cpu_seconds", "memory_peak_bytes", "sandbox_cost_usd"),
     "results": ("sandbox_use", "reused_run", "reused_attempt"),

@@ -29,6 +29,7 @@ from proctor.sandbox_runner.backends import Backends
 from proctor.sandbox_runner.outside import Outside
 from proctor.sandbox_runner.runner import Runner
 from proctor.sandbox_runner.sandbox.bubblewrap_backend import BubblewrapBackend
+from proctor.sandbox_runner.sandbox.cgroup import open_group
 from proctor.sandbox_runner.sandbox.protocol import Sandbox, SandboxSpec
 from proctor.service.identity import claim_identity
 from proctor.tasks import Task, load_task, pack_task, task_digest
@@ -67,6 +68,15 @@ def a_task(make_task: MakeTask) -> Callable[..., Task]:
         return load_task(make_task(files, toml=toml))
 
     return load
+
+
+@pytest.fixture
+def measured() -> bool:
+    """Whether this host lets what a bubblewrap sandbox uses be measured."""
+    group = open_group("proctor-test-measured")
+    if group is not None:
+        group.remove()
+    return group is not None
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ type LoadTask = Callable[..., Task]
 
 
 def assignment(task: Task, seconds: float = 20, step: int | None = None, **values: Any) -> Assignment:
-    return Assignment(task, task.steps[step] if step is not None else None, values, seconds, None)
+    return Assignment(task, task.steps[step] if step is not None else None, values, seconds, None, readable=values)
 
 
 async def lines(box: Sandbox, path: str) -> list[str]:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.contracts.judge import JudgeRule
 from proctor.contracts.outcomes import POLICY, Fault
 from proctor.scheduler.react import backoff, dispatch, phase_seconds, react
 
@@ -136,7 +137,25 @@ def test_what_a_grader_is_told(make_story: MakeStory) -> None:
         "timeout_multiplier": 1.0,
         "threshold": "0.5",
         "reward_key": None,
+        "judge": None,
     }
+
+
+def test_a_judged_benchmarks_grader_gets_the_runs_model_or_the_default(make_story: MakeStory) -> None:
+    rule = {"kind": "model", "key_variable": "JUDGE_API_KEY", "model_variable": "JUDGE", "default_model": "small"}
+    story = make_story().until("awaiting_grade")
+    execution = story.track.lock.config.execution
+    for model, told in ((None, "small"), ("large", "large")):
+        chosen = execution.model_copy(update={"judge_model": model, "judge_api_key_secret": "MY_KEY"})
+        config = story.track.lock.config.model_copy(update={"execution": chosen})
+        lock = story.track.lock.model_copy(update={"config": config, "judge": JudgeRule.model_validate(rule)})
+        (event,) = react(story.state, lock, ["0-0-1"])
+        assert event.model_dump()["work"]["judge"] == {
+            "key_variable": "JUDGE_API_KEY",
+            "key_secret": "MY_KEY",
+            "model_variable": "JUDGE",
+            "model": told,
+        }
 
 
 def test_what_a_runner_is_told(make_story: MakeStory) -> None:

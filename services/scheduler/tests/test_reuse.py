@@ -59,7 +59,7 @@ def test_what_counts_is_taken_over_and_what_was_cancelled_is_run(make_story: Mak
         ("reward_key", "quality"),
         ("benchmark", "other"),
         ("config.execution.timeout_multiplier", 2.0),
-        ("config.execution.judge_model", "judge"),
+        ("judge", {"kind": "key", "key_variable": "OPENAI_API_KEY"}),
         ("config.verifier.required", ["KEY"]),
     ],
 )

@@ -315,3 +315,23 @@ async def test_many_commands_and_transfers_leave_little_behind(sandbox: Sandbox)
 async def test_an_impossible_output_limit_is_refused(sandbox: Sandbox, limit: int) -> None:
     with pytest.raises(ValueError, match="max_output"):
         await sandbox.exec("true", timeout=20, max_output=limit)
+
+
+async def test_what_it_used_is_what_its_processes_had(backend: Backend, make_spec: SpecMaker, measured: bool) -> None:
+    sandbox = await backend.start(make_spec())
+    before = await sandbox.usage()
+    work = "for ((i = 0; i < 400000; i++)); do :; done; head -c 60000000 /dev/zero | tail -c 60000000 >/dev/null; times"
+    said = (await sandbox.exec(work, timeout=60)).stdout.decode().replace("m", " ").replace("s", " ").split()
+    minutes, seconds = map(float, said[::2]), map(float, said[1::2])
+    cpu = sum(minutes) * 60 + sum(seconds)
+    after = await sandbox.usage()
+    await sandbox.stop()
+    assert await sandbox.usage() == (None, None)
+    if backend.name == "bubblewrap" and not measured:
+        assert after == (None, None)
+        return
+    assert before.cpu_seconds is not None
+    assert after.cpu_seconds is not None
+    assert after.memory_peak_bytes is not None
+    assert cpu * 0.9 <= after.cpu_seconds - before.cpu_seconds <= cpu + 0.5
+    assert 60_000_000 <= after.memory_peak_bytes <= 256 << 20

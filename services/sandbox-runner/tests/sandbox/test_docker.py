@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from proctor.sandbox_runner.failure import Failure
+from proctor.sandbox_runner.sandbox import cgroup
 from proctor.sandbox_runner.sandbox.docker_backend import DockerBackend
 from proctor.sandbox_runner.sandbox.engine import Engine
 from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
@@ -311,3 +312,21 @@ async def test_a_user_that_the_image_has_not(docker_backend: DockerBackend, make
         await check_users(sandbox, [("nosuch", "[agent] user")])
     assert caught.value.kind == "user_missing"
     await sandbox.stop()
+
+
+async def test_an_engine_elsewhere_tells_the_usage(
+    docker_backend: DockerBackend, make_spec: SpecMaker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cgroup, "_ROOT", tmp_path)
+    sandbox = await docker_backend.start(spec := make_spec())
+    await sandbox.exec("for ((i = 0; i < 300000; i++)); do :; done", timeout=20)
+    told = await sandbox.usage()
+    monkeypatch.undo()
+    adopted = await docker_backend.adopt(spec.id)
+    assert adopted is not None
+    here = await adopted.usage()
+    await sandbox.stop()
+    assert here.cpu_seconds is not None
+    assert here.cpu_seconds > 0.1
+    assert told.cpu_seconds == pytest.approx(here.cpu_seconds, abs=0.1)
+    assert await sandbox.usage() == (None, None)

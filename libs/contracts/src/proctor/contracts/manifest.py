@@ -3,6 +3,7 @@
 from typing import Literal
 
 from proctor.contracts.config import RunConfig
+from proctor.contracts.judge import JudgeRule
 from proctor.contracts.work import Frozen, TaskRef
 
 Difficulty = Literal["easy", "medium", "hard"]
@@ -57,5 +58,6 @@ class RunLock(Frozen):
     task_set: Literal["full", "parity", "subset"]
     pass_threshold: str
     reward_key: str | None = None
+    judge: JudgeRule | None = None
     config: RunConfig
     tasks: tuple[ManifestTask, ...]

@@ -31,6 +31,33 @@ class SandboxRates(Frozen):
     gibibyte_hour: float = Field(default=0.0, ge=0)
 
 
+def added(parts: Iterable[PhaseUse]) -> tuple[PhaseUse, ...]:
+    """A part for each phase, in the order they first began. One of which nothing is known is left out."""
+    sums: dict[UsePhase, PhaseUse] = {}
+    for part in parts:
+        sums[part.phase] = _plus(sums[part.phase], part) if part.phase in sums else part
+    return tuple(part for part in sums.values() if part.seconds or part.cpu_seconds is not None)
+
+
+def _plus(one: PhaseUse, other: PhaseUse) -> PhaseUse:
+    return PhaseUse(
+        phase=one.phase,
+        seconds=one.seconds + other.seconds,
+        cpu_seconds=cpu_of((one, other)),
+        memory_peak_bytes=peak_of((one, other)),
+    )
+
+
+def cpu_of(use: Iterable[PhaseUse]) -> float | None:
+    """None where no part was measured."""
+    measured = [part.cpu_seconds for part in use if part.cpu_seconds is not None]
+    return sum(measured) if measured else None
+
+
+def peak_of(use: Iterable[PhaseUse]) -> int | None:
+    return max((part.memory_peak_bytes for part in use if part.memory_peak_bytes is not None), default=None)
+
+
 def sandbox_cost(use: Iterable[PhaseUse], rates: SandboxRates) -> float:
     """In dollars. What wasn't measured costs nothing."""
     return sum(

@@ -16,7 +16,13 @@ ACTOR_HEADER: Final = "Proctor-Actor"
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
-VERSIONS: Final[dict[str, int]] = {"run.submitted": 2, "run.attempts_cancelled": 2, "attempt.cleaned": 2}
+VERSIONS: Final[dict[str, int]] = {
+    "run.submitted": 2,
+    "run.attempts_cancelled": 2,
+    "attempt.cleaned": 2,
+    "benchmark.added": 2,
+    "grade.dispatched": 2,
+}
 """The current schema version of each event type; 1 where it isn't listed."""
 
 UPCASTERS: Final[dict[tuple[str, int], Upcaster]] = {
@@ -24,6 +30,8 @@ UPCASTERS: Final[dict[tuple[str, int], Upcaster]] = {
     ("run.submitted", 1): lambda body: body,
     ("run.attempts_cancelled", 1): lambda body: body,
     ("attempt.cleaned", 1): lambda body: body,
+    ("benchmark.added", 1): lambda body: body,
+    ("grade.dispatched", 1): lambda body: body,
 }
 """(type, version) -> the step that makes a body of that version one of the next."""
 

@@ -26,7 +26,7 @@ class AgentRef(Frozen):
 
 
 class AttemptWork(Frozen):
-    """`literals`: names of the values the run gives this agent, kept in the vault. `lifetime`: seconds after which
+    """`literals`: names of what the vault may have for this agent's attempts. `lifetime`: seconds after which
     an orphaned sandbox removes itself."""
 
     workspace: Token
@@ -39,6 +39,16 @@ class AttemptWork(Frozen):
     literals: tuple[str, ...] = ()
     timeout_multiplier: float
     lifetime: float
+
+
+class JudgeWork(Frozen):
+    """What the verifier's environment says of the model that judges: the value of the secret `key_secret`, and the
+    model's name where the benchmark doesn't pin it."""
+
+    key_variable: str
+    key_secret: str
+    model_variable: str | None = None
+    model: str | None = None
 
 
 class GradeWork(Frozen):
@@ -58,3 +68,4 @@ class GradeWork(Frozen):
     timeout_multiplier: float
     threshold: str
     reward_key: str | None = None
+    judge: JudgeWork | None = None

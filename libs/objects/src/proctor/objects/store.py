@@ -1,15 +1,17 @@
 """Put and get. An object is stored before the event that names it."""
 
 import asyncio
+import base64
 import contextlib
 import hashlib
 import io
+import json
 from collections.abc import Awaitable, Callable
 from typing import BinaryIO, Final, cast
 
 import nats.errors
 from nats.aio.client import Client
-from nats.js.api import ObjectMeta, ObjectMetaOptions
+from nats.js.api import ObjectInfo, ObjectMeta, ObjectMetaOptions
 from nats.js.errors import APIError, NoStreamResponseError, NotFoundError, ObjectNotFoundError
 from nats.js.object_store import ObjectStore
 
@@ -31,6 +33,10 @@ def digest_name(kind: str, data: bytes) -> str:
 
 def artifact_name(run: str, attempt: str, epoch: int, phase: str) -> str:
     return f"artifact/{run}/{attempt}.{epoch}.{phase}.tar"
+
+
+def _encoded(data: str | bytes) -> str:
+    return base64.urlsafe_b64encode(data.encode() if isinstance(data, str) else data).decode()
 
 
 class Objects:
@@ -81,6 +87,21 @@ class Objects:
         except (ObjectNotFoundError, NotFoundError) as error:
             raise ObjectMissing(name) from error
         file.seek(0)
+
+    async def get_small(self, name: str) -> bytes | None:
+        """An object that is stored in one piece, without the consumer that a larger one needs: for reading many. None
+        for any other, and for one that couldn't be had this way."""
+        js = self._connection.jetstream(timeout=ANSWER_SECONDS)
+        stream, bucket = f"OBJ_{subjects.OBJECT_BUCKET}", f"$O.{subjects.OBJECT_BUCKET}"
+        try:
+            meta = await js.get_msg(stream, subject=f"{bucket}.M.{_encoded(name)}", direct=True)
+            info = ObjectInfo.from_response(json.loads(meta.data or b""))
+            if info.deleted or info.chunks != 1:
+                return None
+            data = (await js.get_msg(stream, subject=f"{bucket}.C.{info.nuid}", direct=True)).data or b""
+        except (nats.errors.Error, NoStreamResponseError, APIError, NotFoundError, TimeoutError):
+            return None
+        return data if info.digest == f"SHA-256={_encoded(hashlib.sha256(data).digest())}" else None
 
     async def exists(self, name: str) -> bool:
         async def attempt(store: ObjectStore) -> None:

@@ -36,6 +36,12 @@ class Forbidden(ProctorError):
     status, code = 403, "FORBIDDEN"
 
 
+class BillingRequired(Forbidden):
+    """The workspace may not spend, or not so much."""
+
+    code = "BILLING_REQUIRED"
+
+
 class NotFound(ProctorError):
     status, code = 404, "NOT_FOUND"
 
@@ -50,6 +56,10 @@ class TooLarge(ProctorError):
 
 class TooMany(ProctorError):
     status, code = 429, "RATE_LIMITED"
+
+    def __init__(self, message: str, *, retry_after: int, code: str | None = None) -> None:
+        super().__init__(message, code=code)
+        self.retry_after = retry_after
 
 
 class NotAvailable(ProctorError):

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import nats.errors
 from nats.aio.client import Client
@@ -13,7 +13,17 @@ from proctor.contracts.messages import VaultAnswer, VaultRequest
 VAULT_SECONDS: Final = 30.0
 
 
-async def ask_values(connection: Client, request: VaultRequest) -> Mapping[str, str]:
+class Values(NamedTuple):
+    """`env` is set; `readable` is what `${VAR}` in the task may name, `env` included."""
+
+    env: Mapping[str, str]
+    readable: Mapping[str, str]
+
+
+NO_VALUES: Final = Values({}, {})
+
+
+async def ask_values(connection: Client, request: VaultRequest) -> Values:
     """Raises `LookupError` with the vault's reason, or `TimeoutError` when it doesn't answer."""
     deadline = asyncio.get_running_loop().time() + VAULT_SECONDS
     payload = request.model_dump_json().encode()
@@ -26,5 +36,5 @@ async def ask_values(connection: Client, request: VaultRequest) -> Mapping[str, 
             answer = VaultAnswer.model_validate_json(reply.data)
             if answer.values is None:
                 raise LookupError(answer.error or "the vault gave no values")
-            return answer.values
+            return Values(answer.values, {**answer.variables, **answer.values})
     raise TimeoutError

@@ -20,6 +20,9 @@ _FIXES: Final[Mapping[str, str]] = {
     "model_type": "write it as a table",
     "bool_parsing": "write true or false",
     "bool_type": "write true or false",
+    "float_parsing": "write a number without quotes",
+    "int_parsing": "write a whole number without quotes",
+    "int_from_float": "write a whole number",
 }
 # Values below these keys can hold credentials and are never repeated.
 _PRIVATE: Final = frozenset({"env", "headers"})

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
 
 from nats.aio.client import Client
 
@@ -18,7 +17,7 @@ from proctor.objects import Objects
 from proctor.service.identity import Identity
 from proctor.service.lease import ask_lease
 from proctor.service.packages import PackageError, Packages
-from proctor.service.vault import ask_values
+from proctor.service.vault import NO_VALUES, ask_values
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +86,7 @@ class Grader:
         artifacts = None
         try:
             task = await self._packages.load(work.task)
-            values: Mapping[str, str] = {}
+            values = NO_VALUES
             if work.literals or task.needed_variables:
                 values = await ask_values(self._connection, VaultRequest(held=held, worker=self.identity.worker))
             verified = await verify(self._connection, self._objects, work, task, values)

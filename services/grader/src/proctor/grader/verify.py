@@ -10,11 +10,12 @@ from nats.aio.client import Client
 from proctor.contracts.events import Artifacts
 from proctor.contracts.events.attempt import GradeSeconds
 from proctor.contracts.messages import Collect, Execute, PutFolders, SandboxAnswer, Spawn
-from proctor.contracts.work import GradeWork
+from proctor.contracts.work import GradeWork, JudgeWork
 from proctor.grader.failure import GradingError
 from proctor.grader.sandbox import NobodyServes, RemoteSandbox
 from proctor.objects import Objects, artifact_name
 from proctor.objects.tars import read_member
+from proctor.service.vault import Values
 from proctor.tasks import StepConfig, Task, VariableMissing, VerifierConfig, resolve_env, verifier_environment
 
 REWARD_FILES: Final = ("reward.json", "reward.txt")
@@ -32,9 +33,7 @@ class Verified:
     timed_out: float | None
 
 
-async def verify(
-    connection: Client, objects: Objects, work: GradeWork, task: Task, values: Mapping[str, str]
-) -> Verified:
+async def verify(connection: Client, objects: Objects, work: GradeWork, task: Task, values: Values) -> Verified:
     """Raises `GradingError` when the verifier could not be run at all."""
     step = task.steps[work.step].config if work.step is not None else None
     config = step.verifier if step and step.verifier.model_fields_set else task.config.verifier
@@ -48,7 +47,7 @@ async def verify(
     script = Execute(
         id=f"{name}.run",
         command=_RUN,
-        env=_environment(task, config, values),
+        env=_environment(task, config, _with_judge(work.judge, values)),
         user=str(config.user) if config.user is not None else None,
         timeout=limit,
     )
@@ -108,9 +107,21 @@ def _limit(task: Task, config: VerifierConfig) -> float:
     return config.timeout_sec if own else task.config.verifier.timeout_sec
 
 
-def _environment(task: Task, config: VerifierConfig, values: Mapping[str, str]) -> dict[str, str]:
+def _with_judge(judge: JudgeWork | None, values: Values) -> Values:
+    """The judge's key and model under the names that the benchmark's verifier reads."""
+    if judge is None:
+        return values
+    if judge.key_secret not in values.env:
+        raise GradingError("secret_missing", f"the judge's secret {judge.key_secret} has no value")
+    judged = {judge.key_variable: values.env[judge.key_secret]}
+    if judge.model_variable is not None and judge.model is not None:
+        judged[judge.model_variable] = judge.model
+    return Values({**values.env, **judged}, {**values.readable, **judged})
+
+
+def _environment(task: Task, config: VerifierConfig, values: Values) -> dict[str, str]:
     try:
-        return resolve_env({**task.config.verifier.env, **config.env}, values)
+        return {**values.env, **resolve_env({**task.config.verifier.env, **config.env}, values.readable)}
     except VariableMissing as error:
         raise GradingError("variable_missing", str(error)) from error
 

@@ -8,9 +8,8 @@ from typing import Final
 from proctor.contracts.entrant import AgentName
 from proctor.contracts.events import Usage
 from proctor.contracts.folds.attempt import AttemptState
-from proctor.contracts.metering import PhaseUse, SandboxRates, sandbox_cost
+from proctor.contracts.metering import PhaseUse, SandboxRates, cpu_of, peak_of, sandbox_cost
 from proctor.contracts.states import IN_SLOT, TERMINAL_ATTEMPT, TERMINAL_RUN, AttemptStatus, RunStatus
-from proctor.leaderboard.use import cpu_of, peak_of
 
 MOST: Final = 2**53
 

@@ -39,6 +39,7 @@ class BenchmarkModel:
             "default_harness": added.default_harness,
             "pass_threshold": Decimal(added.pass_threshold),
             "reward_key": added.reward_key,
+            "judge": added.judge.model_dump() if added.judge else None,
             "source": source.model_dump(mode="json"),
             "status": state.status.value,
             "sync_total": state.total,

@@ -6,16 +6,16 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
+from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from proctor.contracts.events.attempt import Artifacts, AttemptEvent, GradeSeconds
 from proctor.contracts.folds.attempt import AttemptState, Rewards
-from proctor.contracts.metering import PhaseUse
+from proctor.contracts.metering import PhaseUse, added
 from proctor.contracts.outcomes import policy
 from proctor.contracts.records import Recorded
 from proctor.contracts.states import TERMINAL_ATTEMPT, AttemptStatus
 from proctor.leaderboard.agent import plausible
-from proctor.leaderboard.use import added
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +76,7 @@ class Result:
     valid_from: int = 0
 
 
+_USE: Final = TypeAdapter(tuple[PhaseUse, ...])
 _PLACE: Final = (
     *("workspace", "run", "attempt", "identity", "agent", "task", "number", "task_name", "category", "difficulty"),
 )
@@ -203,9 +204,14 @@ def cleaned(row: Result, seconds: float, use: Iterable[PhaseUse], record: Record
     return replace(
         row,
         sandbox_seconds=seconds + (row.sandbox_seconds or 0),
-        sandbox_use=added(row.sandbox_use, use),
+        sandbox_use=_with_use(row.sandbox_use, use),
         valid_from=record.sequence,
     )
+
+
+def _with_use(known: str | None, more: Iterable[PhaseUse]) -> str | None:
+    parts = added([*(_USE.validate_json(known) if known else ()), *more])
+    return _USE.dump_json(parts).decode() if parts else None
 
 
 def taken_over(row: Result, source: Result, record: Recorded) -> Result:

@@ -3,9 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from proctor.contracts.events import AgentFinished, AgentStarted, AttemptErrored, SandboxReady
 from proctor.contracts.messages import Held
@@ -17,12 +17,14 @@ from proctor.sandbox_runner.archive import file_tar
 from proctor.sandbox_runner.environment import agent_spec, labels_of
 from proctor.sandbox_runner.failure import Failure, Phase
 from proctor.sandbox_runner.grading import Grading
+from proctor.sandbox_runner.meter import Meter
 from proctor.sandbox_runner.outside import Outside
 from proctor.sandbox_runner.prepare import prepare
 from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
 from proctor.sandbox_runner.sandbox.protocol import Sandbox
 from proctor.sandbox_runner.users import check_users, shared_users
 from proctor.service.packages import PackageError
+from proctor.service.vault import Values
 from proctor.tasks import Step, Task
 
 logger = logging.getLogger(__name__)
@@ -45,8 +47,13 @@ class Try:
     highest_step: int = 0
     sandbox: Sandbox | None = None
     grading: Grading | None = None
+    meter: Meter = field(default_factory=Meter)
     touched: bool = False
     users: set[str] = field(default_factory=set[str])
+
+    def enter(self, phase: Literal["setup", "agent", "collect"]) -> None:
+        self.phase = phase
+        self.meter.enter(phase)
 
     def may_begin(self, step: int) -> None:
         """An order may come twice, pushed and by beat."""
@@ -100,10 +107,11 @@ async def _run(one: Try, outside: Outside) -> None:
     one.phase = "environment"
     started = time.monotonic()
     backend, note = await outside.backends.choose(
-        spec := agent_spec(task, work, values, labels_of(work, outside.worker))
+        spec := agent_spec(task, work, values.readable, labels_of(work, outside.worker))
     )
-    one.sandbox = sandbox = await backend.start(spec)
-    one.grading = Grading(one.work, task, values, sandbox, outside)
+    one.meter.enter("environment")
+    one.sandbox = one.meter.sandbox = sandbox = await backend.start(spec)
+    one.grading = Grading(one.work, task, values.readable, sandbox, outside, meter=one.meter)
     await one.grading.open()
     await outside.publish(
         one,
@@ -120,7 +128,7 @@ async def _run(one: Try, outside: Outside) -> None:
     await _steps(one, outside, task, values, first=0)
 
 
-async def _steps(one: Try, outside: Outside, task: Task, values: Mapping[str, str], *, first: int) -> None:
+async def _steps(one: Try, outside: Outside, task: Task, values: Values, *, first: int) -> None:
     """The steps from `first`, each after the scheduler's word, then wait to be told that the epoch is over."""
     for number in range(first, max(1, len(task.steps))):
         if number > 0:
@@ -136,28 +144,30 @@ async def _told(one: Try, number: int) -> None:
 
 async def _resume(one: Try, outside: Outside, task: Task, sandbox: Sandbox, step: int) -> None:
     one.sandbox, one.phase, one.touched = sandbox, "collect", True
+    one.meter.adopt(sandbox)
     values = await outside.values(one.held, needed=bool(one.work.literals or task.needed_variables))
-    one.grading = Grading(one.work, task, values, sandbox, outside)
+    one.grading = Grading(one.work, task, values.readable, sandbox, outside, meter=one.meter)
     await one.grading.open()
     await _steps(one, outside, task, values, first=step + 1)
 
 
-async def _step(one: Try, outside: Outside, task: Task, number: int, values: Mapping[str, str]) -> None:
+async def _step(one: Try, outside: Outside, task: Task, number: int, values: Values) -> None:
     sandbox, work = one.sandbox, one.work
     step = task.steps[number] if task.steps else None
     assert sandbox is not None  # noqa: S101 - started before its first step
-    one.phase = "setup"
+    one.enter("setup")
     begun = time.monotonic()
     await prepare(sandbox, task, number)
     await _check_users(one, sandbox, task, number)
     setup = time.monotonic() - begun
     await outside.publish(one, AgentStarted(attempt=work.attempt, epoch=work.epoch, step=number if step else None))
-    one.phase = "agent"
+    one.enter("agent")
     baseline = await sandbox.snapshot()
     begun = time.monotonic()
     ended = await harness.AGENTS[work.agent.harness](sandbox, _assignment(work, task, step, values))
     seconds = time.monotonic() - begun
-    one.phase, one.touched = "collect", True
+    one.enter("collect")
+    one.touched = True
     killed = await sandbox.quiesce(baseline) if ended.kind else 0
     parts, cut = await _collect(one, sandbox, collect.declared(task, number if step else None))
     if ended.output:
@@ -180,6 +190,7 @@ async def _step(one: Try, outside: Outside, task: Task, number: int, values: Map
             artifacts=artifacts,
         ),
     )
+    one.meter.enter("grade")
 
 
 async def _check_users(one: Try, sandbox: Sandbox, task: Task, number: int) -> None:
@@ -197,14 +208,15 @@ async def _collect(one: Try, sandbox: Sandbox, declared: list[str]) -> tuple[lis
         return await collect.fetch_phase(sandbox, declared, seconds=COLLECT_SECONDS)
 
 
-def _assignment(work: AttemptWork, task: Task, step: Step | None, values: Mapping[str, str]) -> harness.Assignment:
+def _assignment(work: AttemptWork, task: Task, step: Step | None, values: Values) -> harness.Assignment:
     tables = (step.config.agent, task.config.agent) if step else (task.config.agent,)
     seconds = next((table.timeout_sec for table in tables if table.timeout_sec is not None), None)
     user = next((table.user for table in tables if table.user is not None), None)
     return harness.Assignment(
         task=task,
         step=step,
-        values=values,
+        values=values.env,
+        readable=values.readable,
         seconds=seconds * work.timeout_multiplier if seconds is not None else LONGEST_AGENT_SECONDS,
         user=str(user) if user is not None else None,
     )
@@ -213,6 +225,7 @@ def _assignment(work: AttemptWork, task: Task, step: Step | None, values: Mappin
 async def clean(one: Try, outside: Outside) -> None:
     """Remove the sandboxes and say so. Never raises: what is left is swept later, and said then."""
     try:
+        use = await one.meter.close()
         try:
             if one.grading is not None:
                 await one.grading.close()
@@ -222,4 +235,4 @@ async def clean(one: Try, outside: Outside) -> None:
     except Exception:
         logger.exception("a sandbox of attempt %s may be left; a later sweep removes it", one.work.attempt)
     else:
-        await outside.cleaned(one.held)
+        await outside.cleaned(one.held, use)

@@ -1,6 +1,7 @@
 """The sandboxes of one try, open to its grader: the agent's own, and those of separate verifiers."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Final
 
@@ -11,6 +12,7 @@ from proctor.sandbox_runner.archive import merge
 from proctor.sandbox_runner.environment import labels_of, make_spec, verifier_network
 from proctor.sandbox_runner.failure import Failure
 from proctor.sandbox_runner.health import wait_healthy
+from proctor.sandbox_runner.meter import Meter
 from proctor.sandbox_runner.operations import Operations
 from proctor.sandbox_runner.outside import Outside
 from proctor.sandbox_runner.sandbox.protocol import Sandbox
@@ -24,10 +26,17 @@ class Grading:
     """`aftermath` is that of the agent's own sandbox."""
 
     def __init__(
-        self, work: AttemptWork, task: Task, values: Mapping[str, str], sandbox: Sandbox, outside: Outside
+        self,
+        work: AttemptWork,
+        task: Task,
+        values: Mapping[str, str],
+        sandbox: Sandbox,
+        outside: Outside,
+        *,
+        meter: Meter,
     ) -> None:
         self._work, self._task, self._values = work, task, values
-        self._sandbox, self._outside = sandbox, outside
+        self._sandbox, self._outside, self._meter = sandbox, outside, meter
         self.aftermath = Aftermath(sandbox)
         self._spawned: list[Sandbox] = []
         self._open: list[Operations] = []
@@ -70,8 +79,10 @@ class Grading:
             labels=labels_of(self._work, self._outside.worker),
         )
         backend, _ = await self._outside.backends.choose(spec)
+        began = time.monotonic()
         sandbox = await backend.start(spec)
         self._spawned.append(sandbox)
+        self._meter.verify(sandbox, began)
         await wait_healthy(sandbox, wanted.config.healthcheck)
         user = verifier_user(self._task, step)
         await check_users(sandbox, [(str(user), "[verifier] user")] if user is not None else [])

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,13 +18,15 @@ OUTPUT_BYTES: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What an agent is given. `values` are its environment; `seconds` its limit, None for none."""
+    """What an agent is given. `values` are its environment, `readable` is what the task's own may name; `seconds` its
+    limit, None for none."""
 
     task: Task
     step: Step | None
     values: Mapping[str, str]
     seconds: float | None
     user: str | None
+    readable: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def instruction(self) -> str:
@@ -54,7 +56,7 @@ async def oracle(sandbox: Sandbox, assignment: Assignment) -> Ended:
     """Run the task's own solution. Like Harbor's, its exit code decides nothing: the verifier does."""
     folder = _solution(assignment)
     try:
-        env = resolve_env(assignment.task.config.solution.env, assignment.values)
+        env = resolve_env(assignment.task.config.solution.env, assignment.readable)
     except VariableMissing as error:
         raise Failure("variable_missing", str(error)) from error
     await sandbox.put(await asyncio.to_thread(folder_tar, folder), "/solution")
@@ -89,9 +91,10 @@ async def command(sandbox: Sandbox, assignment: Assignment) -> Ended:
         "PROCTOR_TASK": assignment.task.name,
         "PROCTOR_INSTRUCTION_FILE": "/logs/agent/instruction.md",
     }
+    # the text is no argument, which every user of the host could read
     # no pipe in the sandbox: a service left running would hold it open, and a kill would take what is in it along
     result = await sandbox.exec(
-        'exec bash -c "$PROCTOR_COMMAND" 2>&1',
+        "exec bash -c 'eval \"$PROCTOR_COMMAND\"' 2>&1",
         env=env,
         user=assignment.user,
         timeout=assignment.seconds,

@@ -1,7 +1,7 @@
 """Everything a try reaches outside its sandbox: the log, the objects, the vault, the back ends."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -11,6 +11,7 @@ from proctor.contracts.events import AttemptCleaned, RunEvent
 from proctor.contracts.events.attempt import OfAttempt
 from proctor.contracts.ids import sandbox_id
 from proctor.contracts.messages import Held, VaultRequest
+from proctor.contracts.metering import PhaseUse
 from proctor.eventlog import EventLog, Unavailable
 from proctor.objects import Objects
 from proctor.sandbox_runner.backends import Backends
@@ -18,7 +19,7 @@ from proctor.sandbox_runner.failure import Failure
 from proctor.sandbox_runner.journal import Journal
 from proctor.service.identity import Identity
 from proctor.service.packages import Packages
-from proctor.service.vault import ask_values
+from proctor.service.vault import NO_VALUES, Values, ask_values
 
 logger = logging.getLogger(__name__)
 
@@ -50,20 +51,23 @@ class Outside:
         """Append a fact of an epoch that isn't over. A repeat after a lost ack is one event, by its message id."""
         return None if one.over else await self._append(one.held, event)
 
-    async def cleaned(self, held: Held) -> None:
-        """Say that what this runner had is gone."""
-        await self._say_cleaned(held, self.worker, self.journal)
+    async def cleaned(self, held: Held, use: Sequence[PhaseUse] = ()) -> None:
+        """Say that what this runner had is gone, and what it used."""
+        await self._say_cleaned(held, self.worker, self.journal, use)
 
     async def cleaned_for(self, worker: str | None, held: Held, journal: Journal) -> None:
         """Say it for another; None is whoever had it. Struck from `journal` once it is said."""
         await self._say_cleaned(held, worker, journal)
 
-    async def _say_cleaned(self, held: Held, worker: str | None, journal: Journal) -> None:
+    async def _say_cleaned(
+        self, held: Held, worker: str | None, journal: Journal, use: Sequence[PhaseUse] = ()
+    ) -> None:
         identifier = sandbox_id(held.run, held.attempt, held.epoch)
+        cleaned = AttemptCleaned(
+            attempt=held.attempt, epoch=held.epoch, sandbox=identifier, worker=worker, use=tuple(use)
+        )
         try:
-            await self._append(
-                held, AttemptCleaned(attempt=held.attempt, epoch=held.epoch, sandbox=identifier, worker=worker)
-            )
+            await self._append(held, cleaned)
         except Unavailable as error:
             logger.warning("that %s is cleaned stays unsaid until the next start: %s", identifier, error)
         else:
@@ -81,10 +85,10 @@ class Outside:
             patience=self.patience,
         )
 
-    async def values(self, held: Held, *, needed: bool) -> Mapping[str, str]:
-        """The environment of the attempt, from the vault. Raises `Failure`."""
+    async def values(self, held: Held, *, needed: bool) -> Values:
+        """What the vault has for the attempt. Raises `Failure`."""
         if not needed:
-            return {}
+            return NO_VALUES
         try:
             return await ask_values(self.connection, VaultRequest(held=held, worker=self.worker))
         except LookupError as error:

@@ -32,6 +32,7 @@ def make_lock(submitted: RunSubmitted, manifest: Manifest) -> RunLock:
         task_set=coverage(tasks, manifest),
         pass_threshold=submitted.pass_threshold,
         reward_key=submitted.reward_key,
+        judge=submitted.judge,
         config=submitted.config,
         tasks=tuple(tasks),
     )

@@ -22,6 +22,7 @@ from proctor.contracts.events import (
 from proctor.contracts.folds.attempt import AttemptState
 from proctor.contracts.folds.run import RunState
 from proctor.contracts.ids import Cell
+from proctor.contracts.judge import judge_work
 from proctor.contracts.manifest import ManifestTask, RunLock
 from proctor.contracts.outcomes import MAX_REDISPATCHES, Outcome, policy
 from proctor.contracts.states import AttemptStatus
@@ -198,6 +199,7 @@ def grade_dispatch(state: RunState, lock: RunLock, key: str, attempt: AttemptSta
             timeout_multiplier=lock.config.execution.timeout_multiplier,
             threshold=lock.pass_threshold,
             reward_key=lock.reward_key,
+            judge=judge_work(lock.judge, lock.config.execution),
         ),
     )
 

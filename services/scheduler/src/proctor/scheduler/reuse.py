@@ -5,6 +5,7 @@ from collections import defaultdict, deque
 from proctor.contracts.events import ResultsReused, RunSubmitted
 from proctor.contracts.folds.run import TAKEN_OVER, RunState
 from proctor.contracts.ids import Cell
+from proctor.contracts.judge import judge_model
 from proctor.contracts.manifest import ManifestTask, RunLock
 
 _LETTERS = {status: letter for letter, status in TAKEN_OVER.items()}
@@ -82,7 +83,8 @@ def _measure(lock: RunLock) -> tuple[object, ...]:
         lock.pass_threshold,
         lock.reward_key,
         execution.timeout_multiplier,
-        execution.judge_model,
+        lock.judge,
+        judge_model(lock.judge, execution),
         execution.judge_api_key_secret,
         tuple(sorted(lock.config.verifier.required)),
     )

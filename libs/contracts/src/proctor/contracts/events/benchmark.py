@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from proctor.contracts.ids import Token
+from proctor.contracts.judge import JudgeRule
 from proctor.contracts.work import Frozen
 
 
@@ -27,7 +28,7 @@ Source = Annotated[UploadSource | BundledSource, Field(discriminator="kind")]
 
 
 class BenchmarkAdded(Frozen):
-    """`pass_threshold` is a decimal in text."""
+    """`pass_threshold` is a decimal in text. `judge` is None where no model judges."""
 
     type: Literal["benchmark.added"] = "benchmark.added"
     benchmark: Token
@@ -40,6 +41,7 @@ class BenchmarkAdded(Frozen):
     pass_threshold: str = "1.0"
     reward_key: str | None = None
     added_by: str
+    judge: JudgeRule | None = None
 
 
 class SyncRequested(Frozen):

@@ -4,6 +4,7 @@ from typing import Literal
 
 from proctor.contracts.config import RunConfig
 from proctor.contracts.ids import Token
+from proctor.contracts.judge import JudgeRule
 from proctor.contracts.metering import SandboxRates
 from proctor.contracts.work import Frozen
 
@@ -38,6 +39,7 @@ class RunSubmitted(Frozen):
     settings: tuple[str, ...] = ()
     budget: Budget | None = None
     rates: SandboxRates = SandboxRates()
+    judge: JudgeRule | None = None
     rerun_of: Token | None = None
     reuse: bool = False
 

@@ -1,7 +1,9 @@
--- Pause, budgets, results taken over from another run, and what sandboxes used. Every row follows from the log: the
+-- Judges, pause, budgets, results taken over from another run, and what sandboxes used. Every row follows from the log: the
 -- service reads it again from its beginning, so that old rows and new ones say the same things.
 
 TRUNCATE position, quarantine, benchmarks, runs, agents, results, log, entries, standings;
+
+ALTER TABLE benchmarks ADD COLUMN judge jsonb;
 
 ALTER TABLE runs
     ADD COLUMN paused           text,
@@ -23,6 +25,12 @@ ALTER TABLE results
     ADD COLUMN sandbox_use    text,
     ADD COLUMN reused_run     text,
     ADD COLUMN reused_attempt text;
+
+CREATE OR REPLACE VIEW api_benchmarks AS
+SELECT workspace, benchmark, key, name, description, managed, default_harness, pass_threshold, reward_key, source,
+       status, status = 'removed' AS removed, sync_total, sync_done, error, version, manifest, task_count,
+       unavailable_count, category_count, added_by, added_at, updated_at, position, judge
+FROM benchmarks;
 
 CREATE OR REPLACE VIEW api_runs AS
 SELECT r.workspace, r.run, r.name, r.benchmark, r.benchmark_key, r.benchmark_name, r.version, r.manifest,

@@ -17,7 +17,7 @@ from proctor.sandbox_runner.sandbox.bubblewrap_process import Inmate, complaint,
 from proctor.sandbox_runner.sandbox.cgroup import Cgroup, Group, Limits, open_group
 from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
 from proctor.sandbox_runner.sandbox.laned import ROOT, LanedSandbox
-from proctor.sandbox_runner.sandbox.protocol import MEBIBYTE, SandboxSpec
+from proctor.sandbox_runner.sandbox.protocol import MEBIBYTE, SandboxSpec, Usage
 from proctor.sandbox_runner.sandbox.stream import PipeStream, Stream
 
 NAME = "bubblewrap"
@@ -67,6 +67,9 @@ class Enclave:
     async def facts(self) -> dict[str, object]:
         oom_killed = self.cgroup.oom_kills() > 0 if self.cgroup else None
         return {"alive": self.inmate.process.returncode is None, "oom_killed": oom_killed}
+
+    async def usage(self) -> Usage:
+        return self.cgroup.usage() if self.cgroup else Usage()
 
     async def destroy(self) -> None:
         if self._destroyed is None:

@@ -5,13 +5,20 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+from proctor.sandbox_runner.sandbox.protocol import Usage
 
 _ROOT = Path("/sys/fs/cgroup")
-_V1 = ("memory", "pids", "cpu")
+_V1 = ("memory", "pids", "cpu", "cpuacct")
+_MEASURED = ("cpuacct", "memory")
 _PERIOD = 100_000
+_CPU_SECONDS: Final = (("cpu.stat", r"^usage_usec (\d+)", 10**6), ("cpuacct.usage", r"^(\d+)", 10**9))
+_PEAK_BYTES: Final = (("memory.peak", r"^(\d+)", 1), ("memory.max_usage_in_bytes", r"^(\d+)", 1))
+"""File, number in it, and its unit: of version 2, then of version 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,18 @@ class Cgroup:
                     if found := re.search(r"^oom_kill (\d+)", (folder / name).read_text(), re.MULTILINE):
                         return int(found[1])
         return 0
+
+    def usage(self) -> Usage:
+        cpu, peak = self._measured(_CPU_SECONDS), self._measured(_PEAK_BYTES)
+        return Usage(cpu, None if peak is None else int(peak))
+
+    def _measured(self, places: Iterable[tuple[str, str, int]]) -> float | None:
+        for name, pattern, unit in places:
+            for folder in self.folders:
+                with contextlib.suppress(OSError):
+                    if found := re.search(pattern, (folder / name).read_text(), re.MULTILINE):
+                        return int(found[1]) / unit
+        return None
 
     def remove(self) -> None:
         """Kill what is left in it and remove it; the kernel needs a moment to let the last process go."""
@@ -81,6 +100,14 @@ class Group:
         for parent in self.folders:
             with contextlib.suppress(OSError):
                 parent.rmdir()
+
+
+def of_container(container: str) -> Cgroup | None:
+    """Docker's, where the engine is this host's and its groups can be seen from here."""
+    places = (f"docker/{container}", f"system.slice/docker-{container}.scope")
+    folders = [root / place for root in (_ROOT, *(_ROOT / each for each in _MEASURED)) for place in places]
+    found = tuple(folder for folder in folders if folder.is_dir())
+    return Cgroup(found) if found else None
 
 
 def open_group(name: str) -> Group | None:

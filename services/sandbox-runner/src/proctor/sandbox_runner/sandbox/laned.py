@@ -13,12 +13,13 @@ from typing import Protocol
 from proctor.sandbox_runner.sandbox import transfer, wire
 from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
 from proctor.sandbox_runner.sandbox.lane import Lane, LaneLost, Run
-from proctor.sandbox_runner.sandbox.protocol import MAX_OUTPUT, Baseline, ExecResult
+from proctor.sandbox_runner.sandbox.protocol import MAX_OUTPUT, Baseline, ExecResult, Usage
 from proctor.sandbox_runner.sandbox.stream import Stream
 
 ROOT = "0"
 KILLED = 137
 _LAST_WORDS = 10.0
+_USAGE_SECONDS = 3.0
 _COUNT_OOM_KILLS = """for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
   [[ -r $file ]] && while read -r name count; do [[ $name == oom_kill ]] && echo "$count"; done <"$file"
 done"""
@@ -46,6 +47,7 @@ class Enclosure(Protocol):
 
     async def connect(self, lane_user: str) -> Stream: ...
     async def facts(self) -> dict[str, object]: ...
+    async def usage(self) -> Usage: ...
     async def destroy(self) -> None: ...
 
 
@@ -143,6 +145,13 @@ class LanedSandbox:
                 kills = await self.script(_COUNT_OOM_KILLS, seconds=_LAST_WORDS)
                 facts["oom_killed"] = kills.stdout.strip() not in {b"", b"0"}
         return facts
+
+    async def usage(self) -> Usage:
+        try:
+            async with asyncio.timeout(_USAGE_SECONDS):
+                return await self._enclosure.usage()
+        except (SandboxError, TimeoutError):
+            return Usage()
 
     async def stop(self) -> None:
         self._stopped = True

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 MEBIBYTE = 1 << 20
 MAX_OUTPUT = 4 * MEBIBYTE
@@ -54,6 +54,13 @@ class Baseline:
     """The processes alive at one moment, as `pid:start time`."""
 
     processes: frozenset[str]
+
+
+class Usage(NamedTuple):
+    """Of a sandbox, since it was started. None where it can't be read."""
+
+    cpu_seconds: float | None = None
+    memory_peak_bytes: int | None = None
 
 
 class Sandbox(Protocol):
@@ -109,6 +116,10 @@ class Sandbox(Protocol):
 
     async def facts(self) -> dict[str, object]:
         """What is known about its end: `alive`, `oom_killed`, and what else the back end can tell."""
+        ...
+
+    async def usage(self) -> Usage:
+        """What it used since it was started. Never raises, and changes nothing in it."""
         ...
 
     async def stop(self) -> None:

@@ -28,29 +28,25 @@ async def ensure_owner(pool: Pool, home: Path) -> None:
         )
     hashed = token_hash(token)
     async with pool.acquire() as connection, connection.transaction():
-        await connection.execute(
-            "INSERT INTO gateway.workspaces (id, name) VALUES ($1, $1) ON CONFLICT DO NOTHING", WORKSPACE
+        new = await connection.fetchval(
+            "INSERT INTO gateway.workspaces (id, name) VALUES ($1, $1) ON CONFLICT DO NOTHING RETURNING id", WORKSPACE
         )
         await connection.execute(
-            "INSERT INTO gateway.users (id, name, email) VALUES ($1, $1, $2) ON CONFLICT DO NOTHING",
+            "INSERT INTO gateway.users (id, name, email, operator) VALUES ($1, $1, $2, true) ON CONFLICT DO NOTHING",
             OWNER,
             f"{OWNER}@localhost",
         )
+        if new is not None:
+            await connection.execute(
+                "INSERT INTO gateway.members (workspace, member, role) VALUES ($1, $2, 'owner')", WORKSPACE, OWNER
+            )
         await connection.execute(
-            "INSERT INTO gateway.members (workspace, member, role) VALUES ($1, $2, 'owner') ON CONFLICT DO NOTHING",
-            WORKSPACE,
-            OWNER,
-        )
-        await connection.execute(
-            "UPDATE gateway.tokens SET revoked_at = now() "
-            "WHERE holder = $1 AND name = $2 AND hash <> $3 AND revoked_at IS NULL",
-            OWNER,
-            _TOKEN_NAME,
+            "UPDATE gateway.tokens SET revoked_at = now() WHERE from_home AND hash <> $1 AND revoked_at IS NULL",
             hashed,
         )
         await connection.execute(
-            "INSERT INTO gateway.tokens (hash, id, holder, name) VALUES ($1, $2, $3, $4) "
-            "ON CONFLICT (hash) DO UPDATE SET revoked_at = NULL, expires_at = NULL",
+            "INSERT INTO gateway.tokens (hash, id, holder, name, from_home) VALUES ($1, $2, $3, $4, true) "
+            "ON CONFLICT (hash) DO UPDATE SET revoked_at = NULL, expires_at = NULL, from_home = true",
             hashed,
             new_id(),
             OWNER,

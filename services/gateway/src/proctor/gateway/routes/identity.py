@@ -1,24 +1,20 @@
-"""Who the caller is and where they belong."""
+"""Who the caller is."""
 
 from typing import Any
 
 from litestar import get
 
-from proctor.gateway.access.tokens import workspaces_of
+from proctor.gateway.access.middleware import UNSCOPED
+from proctor.gateway.answers.accounts import WhoAmI
 from proctor.gateway.body import ApiRequest
-from proctor.gateway.edges import Opened
+from proctor.gateway.routes.operations import described
 
 
-@get("/whoami", sync_to_thread=False)
+@get("/whoami", opt={UNSCOPED: True}, sync_to_thread=False, operation_class=described(WhoAmI))
 def whoami(request: ApiRequest) -> dict[str, Any]:
     who = request.user
     return {
-        "user": {"id": who.user, "name": who.user_name, "email": who.email},
-        "workspace": {"id": who.workspace, "name": who.workspace_name, "role": who.role},
-        "token": {"expires_at": who.expires_at},
+        "user": {"id": who.user, "name": who.user_name, "email": who.email, "operator": who.operator},
+        "workspace": {"id": who.workspace, "name": who.workspace_name, "role": who.role} if who.workspace else None,
+        "token": {"id": who.token_id, "name": who.token_name, "expires_at": who.expires_at},
     }
-
-
-@get("/workspaces")
-async def workspaces(request: ApiRequest, edges: Opened) -> dict[str, Any]:
-    return {"items": await workspaces_of(edges.pool, request.user.user), "next_cursor": None}

@@ -1,6 +1,7 @@
 """The vault: sealing, who may have what, and the answer over the bus."""
 
 import asyncio
+import json
 import stat
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,8 +35,9 @@ from proctor.contracts.messages import Held, VaultAnswer, VaultRequest
 from proctor.contracts.records import Recorded
 from proctor.contracts.work import AgentRef, AttemptWork, GradeWork, TaskRef
 from proctor.eventlog import EventLog
-from proctor.gateway.vault import eraser
-from proctor.gateway.vault.cipher import Sealer, UnusableKey, WrongKey, load_key
+from proctor.gateway.vault import eraser, keys, values
+from proctor.gateway.vault.cipher import Sealer, WrongKey
+from proctor.gateway.vault.keys import UnusableKey, load_ring
 from proctor.gateway.vault.resolver import refusal
 from proctor.service.postgres import open_pool
 
@@ -189,18 +191,43 @@ def test_what_is_sealed_opens_with_the_same_key_at_the_same_place_alone(clear: b
 
 
 def test_the_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
-    key = load_key(None, tmp_path / "home")
+    ring = load_ring(None, None, tmp_path / "home")
     path = tmp_path / "home" / "vault.key"
-    assert len(key) == 32
+    assert [len(key) for key in ring.keys] == [32]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert load_key(None, tmp_path / "home") == key
-    assert load_key(SecretStr(key.hex()), tmp_path) == key
+    assert load_ring(None, None, tmp_path / "home") == ring
+    assert load_ring(SecretStr(ring.keys[0].hex()), None, tmp_path).keys == ring.keys
+
+
+def test_a_ring_turns_to_a_new_key_and_lets_go_of_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "vault.key"
+    ring = load_ring(None, None, tmp_path)
+    turning = keys.begin(ring, path)
+    assert turning.keys[1:] == ring.keys
+    assert load_ring(None, None, tmp_path) == turning
+    assert keys.finish(turning, path).keys == turning.keys[:1]
+    assert load_ring(None, None, tmp_path).keys == turning.keys[:1]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [file.name for file in tmp_path.iterdir()] == ["vault.key"]
+
+
+def test_a_ring_of_settings_seals_with_the_current_key() -> None:
+    old, new = bytes(32), bytes(31) + b"\1"
+    ring = load_ring(SecretStr(new.hex()), SecretStr(f"{old.hex()},{bytes(32).hex()}"), Path("/nowhere"))
+    sealer = Sealer(*ring.keys)
+    assert sealer.open(Sealer(old).seal(b"x", "here"), "here") == b"x"
+    assert Sealer(new).open(sealer.seal(b"y", "here"), "here") == b"y"
 
 
 @pytest.mark.parametrize("text", ["", "short", "00" * 31, "zz" * 32])
 def test_a_key_of_another_size_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(UnusableKey, match="PROCTOR_VAULT_KEY"):
-        load_key(SecretStr(text), tmp_path)
+        load_ring(SecretStr(text), None, tmp_path)
+    with pytest.raises(UnusableKey, match="PROCTOR_VAULT_OLD_KEYS"):
+        load_ring(SecretStr("00" * 32), SecretStr(text or "-"), tmp_path)
+    (tmp_path / "vault.key").write_text(text)
+    with pytest.raises(UnusableKey, match=r"vault\.key"):
+        load_ring(None, None, tmp_path)
 
 
 async def ask(bus: Client, worker: str, held: Held) -> VaultAnswer:
@@ -227,39 +254,75 @@ async def test_values_reach_the_holder_and_nothing_else(
     records = [record async for record in gateway.log.read(f"ev.{workspace}.run.{run}.>")]
     assert "4711" not in records[0].event.model_dump_json()
     assert set(records[0].event.config.env) == {"A", "B"}
-    assert "4711" not in str(await gateway.database.fetch("SELECT * FROM gateway.run_values"))
+    for table in ("run_values", "run_secrets"):
+        rows = await gateway.database.fetch(f"SELECT * FROM gateway.{table}")
+        assert len(rows) == 1
+        assert "4711" not in str(rows)
     assert "4711" not in (await gateway.client.get(f"/api/v1/runs/{run}")).text
 
     place: dict[str, Any] = {"workspace": workspace, "aggregate": "run", "id": run}
     scheduler, runner = EventLog(bus, "scheduler"), EventLog(bus, "runner-1")
-    await scheduler.append(planned(), **place)
+    await gateway.plan(run, manifest)
     await scheduler.append(dispatched(run, workspace), suffix="default", **place)
     held = Held(workspace=workspace, run=run, attempt=ATTEMPT, epoch=1)
     assert (await ask(bus, "runner-1", held)).values is None
     await runner.append(claimed("runner-1"), **place)
-    values = (await ask(bus, "runner-1", held)).values
+    answer = await ask(bus, "runner-1", held)
     expected = {"PROCTOR_COMMAND": "solve-4711", "A": "agent", "B": "literal-4711", "TOKEN": "secret-4711"}
-    assert values == expected
+    assert answer.values == expected
+    assert answer.versions == {"TOKEN": "run:1"}
     refused = await ask(bus, "runner-2", held)
     assert refused.values is None
     assert refused.error
 
     await scheduler.append(RunStopped(reason="asked"), **place)
     await scheduler.append(RunCleaned(), **place)
-    for _ in range(100):
-        if await gateway.database.fetchval("SELECT count(*) FROM gateway.run_values") == 0:
-            break
-        await asyncio.sleep(0.05)
-    assert await gateway.database.fetchval("SELECT count(*) FROM gateway.run_values") == 0
-
-
-async def test_the_values_of_a_submit_that_died_go(gateway: Any, workspace: str, database_url: str) -> None:
-    await gateway.database.execute(
-        "INSERT INTO gateway.run_values (workspace, run, sealed, created_at) VALUES ($1, 'old', '', now() - interval "
-        "'1 hour'), ($1, 'young', '', now())",
-        workspace,
+    async with asyncio.timeout(10):
+        while await gateway.database.fetchval("SELECT count(*) FROM gateway.run_secrets"):
+            await asyncio.sleep(0.05)
+    pool = await open_pool(gateway.settings.database_url)
+    sealer = Sealer(*load_ring(None, None, gateway.settings.home).keys)
+    kept = await values.literals(pool, sealer, workspace, run)
+    assert (kept.env, kept.agents) == (
+        {"A": "run", "B": "literal-4711"},
+        ({"PROCTOR_COMMAND": "solve-4711", "A": "agent"},),
     )
+    assert await values.provided(pool, sealer, workspace, run) == {}
+    await pool.close()
+
+
+async def test_the_values_of_a_submit_that_died_go(
+    gateway: Any, workspace: str, database_url: str, manifest: Manifest
+) -> None:
+    await gateway.insert_benchmark(manifest)
+    body = {"experiment_config": {"benchmark": "acme/tiny"}, "agents": [{"harness": "oracle"}]}
+    run = (await gateway.client.post("/api/v1/runs", json=body)).json()["id"]
+    for table in ("run_values", "run_secrets"):
+        await gateway.database.execute(
+            f"INSERT INTO gateway.{table} (workspace, run, sealed, key_id, created_at) VALUES "
+            "($1, 'old', '', '', now() - interval '1 hour'), ($1, 'young', '', '', now())",
+            workspace,
+        )
+    old = "UPDATE gateway.run_values SET created_at = now() - interval '1 hour' WHERE run = $1"
+    await gateway.database.execute(old, run)
     pool = await open_pool(database_url)
     await eraser.sweep(gateway.log, pool)
     await pool.close()
-    assert [row["run"] for row in await gateway.database.fetch("SELECT run FROM gateway.run_values")] == ["young"]
+    for table, left in (("run_secrets", {"young"}), ("run_values", {"young", run})):
+        assert {row["run"] for row in await gateway.database.fetch(f"SELECT run FROM gateway.{table}")} == left
+
+
+async def test_rows_from_before_are_split(gateway: Any, workspace: str, database_url: str) -> None:
+    """As the first version sealed them: both in one, under the run's place."""
+    ring = load_ring(None, None, gateway.settings.home)
+    both: dict[str, Any] = {"provided": {"K": "gone-later"}, "env": {"A": "b"}, "agents": [{"C": "d"}], "headers": [{}]}
+    sealed = Sealer(*ring.keys).seal(json.dumps(both).encode(), f"run_values/{workspace}/r")
+    old = "INSERT INTO gateway.run_values (workspace, run, sealed) VALUES ($1, 'r', $2)"
+    await gateway.database.execute(old, workspace, sealed)
+    pool, sealer = await open_pool(database_url), Sealer(*ring.keys)
+    for _ in range(2):
+        await values.split_old(pool, sealer)
+        literals = await values.literals(pool, sealer, workspace, "r")
+        assert literals.model_dump() == {"env": {"A": "b"}, "agents": ({"C": "d"},), "headers": ({},)}
+        assert await values.provided(pool, sealer, workspace, "r") == {"K": "gone-later"}
+    await pool.close()

@@ -8,15 +8,23 @@ from pydantic import Field, TypeAdapter
 
 from proctor.contracts import config as sections
 from proctor.contracts.config import MAX_AGENTS, Agent, RunConfig
+from proctor.gateway.billing.budget import NO_BUDGET, RunBudget
+from proctor.gateway.submission.environment import environment
 from proctor.gateway.submission.findings import closest, key_of
-from proctor.gateway.submission.secrets import Secrets, read_secrets, unfit
+from proctor.gateway.submission.secrets import Secrets, read_secrets
 from proctor.gateway.submission.sound import Reading, read
 from proctor.gateway.text import Place, faults
 from proctor.service.errors import Issue
 
-RESERVED_PREFIX: Final = "_OSMOSIS_"
-
-_BODY_KEYS: Final = ("experiment_config", "agents", "tasks_config", "execution_config", "env_config", "secrets")
+_BODY_KEYS: Final = (
+    "experiment_config",
+    "agents",
+    "tasks_config",
+    "execution_config",
+    "env_config",
+    "secrets",
+    "budget_config",
+)
 _REQUIRED: Final = ("experiment", "agents")
 _SECTIONS: Final[dict[str, TypeAdapter[Any]]] = {
     "experiment": TypeAdapter(sections.Experiment),
@@ -24,6 +32,7 @@ _SECTIONS: Final[dict[str, TypeAdapter[Any]]] = {
     "execution": TypeAdapter(sections.Execution),
     "verifier": TypeAdapter(sections.Verifier),
     "env": TypeAdapter(dict[sections.EnvName, str]),
+    "budget": TypeAdapter(RunBudget),
 }
 _AGENTS: Final = TypeAdapter(Annotated[list[Any], Field(min_length=1, max_length=MAX_AGENTS)])
 _AGENT: Final = TypeAdapter(Agent)
@@ -39,6 +48,7 @@ class Submission:
     secrets: Secrets
     issues: tuple[Issue, ...]
     left_out: frozenset[Place]
+    budget: RunBudget = NO_BUDGET
 
     @property
     def benchmark(self) -> str | None:
@@ -58,8 +68,10 @@ def parse(body: Mapping[str, Any]) -> Submission:
     readings: list[Reading[Any]] = [*parts.values(), *agents, secret_part]
     secrets = secret_part.value or Secrets()
     found: dict[str, Any] = {name: part.value for name, part in parts.items() if part.value is not None}
+    budget = found.pop("budget", NO_BUDGET)
     found.setdefault("experiment", _NO_EXPERIMENT)
     found["agents"] = [part.value or Agent() for part in agents]
+    found["secrets"] = sections.RunSecrets(required=list(secrets.required))
     config = RunConfig.model_construct(None, **found)
     issues = [
         *(Issue(key, "isn't a part of a submit", closest(key, _BODY_KEYS)) for key in body if key not in _BODY_KEYS),
@@ -67,10 +79,11 @@ def parse(body: Mapping[str, Any]) -> Submission:
         *(issue for part in readings for issue in part.issues),
         *agent_issues,
         *_names(config.agents),
-        *_environment(config, secrets.required),
+        *environment(config, secrets.required),
         *(Issue(key_of(place), why) for place, why in faults(config.without_values().model_dump(mode="json"))),
     ]
-    return Submission(config, secrets, tuple(issues), frozenset(place for part in readings for place in part.left_out))
+    left_out = frozenset(place for part in readings for place in part.left_out)
+    return Submission(config, secrets, tuple(issues), left_out, budget)
 
 
 def _agents(raw: object) -> tuple[list[Reading[Agent]], tuple[Issue, ...]]:
@@ -89,23 +102,6 @@ def _names(agents: Sequence[Agent]) -> Iterator[Issue]:
             yield Issue(f"agents[{index}].name", f"is that of agents[{first[agent.name]}] as well; choose another")
 
 
-def _environment(config: RunConfig, secrets: Sequence[str]) -> Iterator[Issue]:
-    tables = [("env", config.env)] + [(f"agents[{index}].env", a.env) for index, a in enumerate(config.agents)]
-    taken = {*secrets, *config.verifier.required, config.execution.judge_api_key_secret}
-    for prefix, table in tables:
-        for name, value in table.items():
-            key = f"{prefix}.{name}"
-            if name.startswith(RESERVED_PREFIX):
-                yield Issue(key, f"names that start with {RESERVED_PREFIX} are reserved")
-            if name in taken:
-                yield Issue(key, "is a secret of this run as well; set it in one place")
-            yield from unfit(key, value)
-    for index, agent in enumerate(config.agents):
-        secret = getattr(agent.model, "api_key_secret", None)
-        if secret in config.values(index):
-            yield Issue(f"agents[{index}].env.{secret}", "is the name of the model's secret; it can't be set as well")
-
-
 def _as_toml(body: Mapping[str, Any]) -> dict[str, Any]:
     """The body under the names of the TOML's sections, so that every finding is at the key the user wrote."""
     execution: object = body.get("execution_config")
@@ -121,5 +117,6 @@ def _as_toml(body: Mapping[str, Any]) -> dict[str, Any]:
         "execution": execution,
         "verifier": verifier or None,
         "env": body.get("env_config"),
+        "budget": body.get("budget_config"),
     }
     return {key: value for key, value in named.items() if value is not None}

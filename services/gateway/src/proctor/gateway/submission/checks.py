@@ -1,19 +1,23 @@
 """Holds a submission against its benchmark: harnesses, secrets, tasks, size."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from proctor.contracts.config import HARNESSES, MAX_RESULTS, Agent, RunConfig
 from proctor.contracts.entrant import agent_name
-from proctor.contracts.manifest import Manifest, ManifestTask
+from proctor.contracts.judge import JudgeRule
+from proctor.contracts.manifest import Manifest
 from proctor.gateway.submission.body import Submission
 from proctor.gateway.submission.findings import closest, invalid
+from proctor.gateway.submission.judging import judging
+from proctor.gateway.submission.references import task_variables, unstored
+from proctor.gateway.submission.secrets import SecretsMissing
 from proctor.gateway.submission.selection import select
 from proctor.service.errors import Issue
 
 COMMAND_VARIABLE: Final = "PROCTOR_COMMAND"
+_NOTHING: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,8 @@ class Target:
     name: str
     status: str
     default_harness: str | None
+    managed: bool = False
+    judge: JudgeRule | None = None
     sync_done: int = 0
     sync_total: int = 0
     error: str | None = None
@@ -44,11 +50,16 @@ class Accepted:
 
 
 def accept(
-    submission: Submission, target: Target | None, manifest: Manifest | None, known: Iterable[str] = ()
+    submission: Submission,
+    target: Target | None,
+    manifest: Manifest | None,
+    known: Iterable[str] = (),
+    stored: Mapping[str, str] = _NOTHING,
 ) -> Accepted:
     """Hold a submission against its benchmark. `target` is None where there is no such benchmark, `known` are those
-    that may have been meant; `manifest` is a ready one's task list. Raises `Invalid` with an issue for each problem,
-    those of the submission by itself included."""
+    that may have been meant; `manifest` is a ready one's task list; `stored` says for the names of secrets where
+    their values would come from. Raises `Invalid` with an issue for each problem, those of the submission by itself
+    included: `SecretsMissing` where there is no other."""
     config, warnings = _with_harnesses(submission.config, target.default_harness if target else None)
     tasks, selection_issues = select(manifest, config.tasks) if manifest else ([], [])
     issues = [
@@ -56,13 +67,19 @@ def accept(
         *_benchmark(submission.benchmark, target, known),
         *selection_issues,
         *_harnesses(submission, config, target),
-        *_secret_references(submission, config),
+        *(judging(submission, target.judge, managed=target.managed) if target else ()),
         *_size(submission, len(tasks)),
     ]
+    missing = list(unstored(submission, config, stored))
     if issues or manifest is None:
-        raise invalid(issues)
-    missing = _missing_variables(tasks, config, submission.secrets.provided)
-    return Accepted(config, len(tasks), (*warnings, *_same_entrants(config), *missing))
+        raise invalid([*issues, *(issue for _, issue in missing)])
+    if missing:
+        raise SecretsMissing(dict.fromkeys(name for name, _ in missing), invalid(issue for _, issue in missing))
+    judge = target.judge if target else None
+    judged = {judge.key_variable, judge.model_variable} if judge else set[str | None]()
+    return Accepted(
+        config, len(tasks), (*warnings, *_same_entrants(config), *task_variables(tasks, config, stored, judged))
+    )
 
 
 def _benchmark(wanted: str | None, target: Target | None, known: Iterable[str]) -> Iterator[Issue]:
@@ -117,25 +134,11 @@ def _harnesses(submission: Submission, config: RunConfig, target: Target | None)
 
 def _command(submission: Submission, agent: int) -> bool:
     """Whether the agent's environment has a command, if only one that was left out."""
-    values = {**submission.secrets.provided, **submission.config.values(agent)}
+    if COMMAND_VARIABLE in submission.secrets.required:
+        return True
+    values = submission.config.values(agent)
     places = (("agents", agent, "env", COMMAND_VARIABLE), ("env", COMMAND_VARIABLE), ("secrets",))
     return bool(values.get(COMMAND_VARIABLE, "").strip()) or not all(submission.reads(*place) for place in places)
-
-
-def _secret_references(submission: Submission, config: RunConfig) -> Iterator[Issue]:
-    if not submission.reads("secrets"):
-        return
-    named: list[tuple[str, str | None]] = [
-        (f"agents[{index}].model.api_key_secret", getattr(agent.model, "api_key_secret", None))
-        for index, agent in enumerate(config.agents)
-    ]
-    named += [(f"agents[{i}].harness_api_key_secret", a.harness_api_key_secret) for i, a in enumerate(config.agents)]
-    named.append(("execution.judge_api_key_secret", config.execution.judge_api_key_secret))
-    named += [("verifier.required", name) for name in config.verifier.required]
-    listed = {*submission.secrets.required, *submission.secrets.provided}
-    for key, name in named:
-        if name is not None and name not in listed:
-            yield Issue(key, f"the secret {name} has no value: list it in [secrets] and provide one with the run")
 
 
 def _size(submission: Submission, tasks: int) -> Iterator[Issue]:
@@ -163,13 +166,3 @@ def _same_entrants(config: RunConfig) -> Iterator[str]:
                 f"agents[{index}]: is the same entrant as agents[{last[name]}], {name}; only the later one counts on "
                 "the leaderboard. Give each agent a name of its own to have both there"
             )
-
-
-def _missing_variables(tasks: Sequence[ManifestTask], config: RunConfig, provided: Mapping[str, str]) -> Iterator[str]:
-    """Variables that selected tasks need and some agent's environment lacks; only those tasks will fail."""
-    have = [{*config.values(index), *provided} for index in range(len(config.agents))]
-    lacking = Counter(
-        name for task in tasks for name in task.needed_variables if any(name not in names for names in have)
-    )
-    for name, count in lacking.items():
-        yield f"env: {count} of the selected tasks need {name}, which the run doesn't set; they will end in an error"

@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 
 from proctor.contracts import config as sections
 from proctor.contracts.config import RunConfig
+from proctor.gateway.billing.budget import RunBudget
 from proctor.gateway.text import Place
 from proctor.service.errors import Invalid, Issue
 
@@ -18,6 +19,7 @@ _SECTIONS: Final[dict[tuple[str, ...], type[BaseModel]]] = {
     ("tasks",): sections.Tasks,
     ("agents",): sections.Agent,
     ("execution",): sections.Execution,
+    ("budget",): RunBudget,
     ("agents", "model", "provider"): sections.ProviderModel,
     ("agents", "model", "endpoint"): sections.EndpointModel,
     ("agents", "model", "hosted"): sections.HostedModel,
@@ -45,9 +47,12 @@ _MESSAGES: Final = {
     "union_tag_invalid": "must be one of {expected_tags}",
     "union_tag_not_found": "needs a `type`: provider, endpoint or hosted",
     "value_error": "{error}",
+    "literal_error": "must be one of {expected}",
+    "bool_type": "must be true or false",
+    "timezone_aware": "must have a time zone",
 }
 _BLANK: Final = r"\S"
-_ORDER: Final = (*RunConfig.model_fields, "secrets")
+_ORDER: Final = (*RunConfig.model_fields, "budget")
 
 
 def invalid(issues: Iterable[Issue]) -> Invalid:

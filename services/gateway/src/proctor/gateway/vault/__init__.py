@@ -1,1 +1,1 @@
-"""The values of a run's environment: sealed at rest, given out only to the worker that holds the attempt."""
+"""Secrets and the literals of runs: sealed at rest, given out only to the worker that holds the attempt."""

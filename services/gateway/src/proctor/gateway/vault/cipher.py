@@ -1,25 +1,14 @@
 """Sealing with AES-256-GCM, each text bound to the place it is stored at."""
 
-import base64
-import binascii
 import hashlib
 import hmac
 import os
-from pathlib import Path
 from typing import Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from pydantic import SecretStr
 
-from proctor.gateway.private_file import read_or_create
-
-KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
-
-
-class UnusableKey(Exception):
-    """The vault key isn't 32 bytes."""
 
 
 class WrongKey(Exception):
@@ -27,39 +16,38 @@ class WrongKey(Exception):
 
 
 class Sealer:
-    def __init__(self, key: bytes) -> None:
-        self._cipher, self._key = AESGCM(key), key
+    """Seals with the first key and opens with any, also with those that a rotation took out while it runs."""
+
+    def __init__(self, *keys: bytes) -> None:
+        self._ciphers: dict[str, AESGCM] = {}
+        self.turn_to(*keys)
+
+    def turn_to(self, *keys: bytes) -> None:
+        self._key, self.key_id = keys[0], key_id(keys[0])
+        self._ciphers |= {key_id(key): AESGCM(key) for key in keys}
+
+    @property
+    def key_ids(self) -> frozenset[str]:
+        return frozenset(self._ciphers)
 
     def seal(self, clear: bytes, place: str) -> bytes:
         nonce = os.urandom(_NONCE_BYTES)
-        return nonce + self._cipher.encrypt(nonce, clear, place.encode())
+        return nonce + self._ciphers[self.key_id].encrypt(nonce, clear, place.encode())
 
     def open(self, sealed: bytes, place: str) -> bytes:
         """Raises `WrongKey`, also for what was sealed for another place."""
-        try:
-            return self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], place.encode())
-        except InvalidTag as error:
-            raise WrongKey(place) from error
+        for cipher in self._ciphers.values():
+            try:
+                return cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], place.encode())
+            except (InvalidTag, ValueError):
+                continue
+        raise WrongKey(place)
 
     def fingerprint(self, text: bytes) -> bytes:
         """Tells equal texts from different ones without giving short ones away."""
         return hmac.new(self._key, b"fingerprint\0" + text, hashlib.sha256).digest()
 
 
-def load_key(setting: SecretStr | None, home: Path) -> bytes:
-    """The key of `PROCTOR_VAULT_KEY`, else of `home/vault.key`, which is made when it isn't there."""
-    if setting is not None:
-        return _decode(setting.get_secret_value(), "PROCTOR_VAULT_KEY")
-    path = home / "vault.key"
-    return _decode(read_or_create(path, lambda: base64.b64encode(os.urandom(KEY_BYTES)).decode()), str(path))
-
-
-def _decode(text: str, where: str) -> bytes:
-    for decode in (bytes.fromhex, base64.b64decode):
-        try:
-            key = decode(text.strip())
-        except (ValueError, binascii.Error):
-            continue
-        if len(key) == KEY_BYTES:
-            return key
-    raise UnusableKey(f"{where} must hold {KEY_BYTES} bytes in base64 or hex")
+def key_id(key: bytes) -> str:
+    """Names a key without telling anything of it."""
+    return hashlib.sha256(b"proctor vault key\0" + key).hexdigest()[:16]

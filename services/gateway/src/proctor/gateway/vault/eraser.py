@@ -1,4 +1,4 @@
-"""Erases a run's values when the run is cleaned, and those of submits that never became a run."""
+"""Erases what a run was given for itself when the run is cleaned, and all values of submits that never became a run."""
 
 import asyncio
 import logging
@@ -11,7 +11,8 @@ from nats.js.errors import APIError, NoStreamResponseError
 
 from proctor.eventlog import EventLog
 from proctor.eventlog.streams import open_runs
-from proctor.gateway.vault.values import erase, stored_before
+from proctor.gateway.folds import run_head
+from proctor.gateway.vault import values
 from proctor.service.postgres import Pool
 
 logger = logging.getLogger(__name__)
@@ -47,14 +48,18 @@ async def keep_erasing(log: EventLog, pool: Pool) -> None:
 
 
 async def sweep(log: EventLog, pool: Pool, minutes: int = SUBMIT_MINUTES) -> None:
-    """Erase what is older than that and belongs to no open run."""
-    stored = await stored_before(pool, minutes)
-    if stored:
+    """Of what is older than that, erase secrets of no open run and literals of no run at all."""
+    if stored := await values.provided_before(pool, minutes):
         opened = set(await open_runs(log.connection))
-        await erase(pool, [run for run in stored if run not in opened])
+        await values.erase_provided(pool, [run for run in stored if run not in opened], minutes=minutes)
+    for run in await values.unkept_before(pool, minutes):
+        if await run_head(log, *run) is not None:
+            await values.keep_literals(pool, [run])
+        else:
+            await values.erase_literals(pool, [run], minutes=minutes)
 
 
 async def _follow(log: EventLog, pool: Pool, after: int) -> None:
     async with aclosing(log.follow(CLEANED, after=after)) as batches:
         async for batch in batches:
-            await erase(pool, [(record.workspace, record.id) for record in batch])
+            await values.erase_provided(pool, [(record.workspace, record.id) for record in batch])

@@ -7,22 +7,36 @@ from proctor.service.postgres import Pool
 
 type Row = dict[str, Any]
 
-_LIST: Final = """
-SELECT * FROM leaderboard.api_runs
-WHERE workspace = $1 AND ($2::text IS NULL OR $2 IN (benchmark, benchmark_key, benchmark_name))
+_MARKED: Final = """
+SELECT r.*, m.note, coalesce(m.tags, '{}') AS tags, m.archived_at IS NOT NULL AS archived
+FROM leaderboard.api_runs r LEFT JOIN gateway.run_marks m ON m.workspace = r.workspace AND m.run = r.run
+"""
+_PAGE: Final = """
+SELECT r.run FROM leaderboard.api_runs r LEFT JOIN gateway.run_marks m ON m.workspace = r.workspace AND m.run = r.run
+WHERE r.workspace = $1 AND ($2::text IS NULL OR $2 IN (benchmark, benchmark_key, benchmark_name))
   AND ($3::text[] IS NULL OR status = ANY($3)) AND ($4::bigint IS NULL OR submitted_position < $4)
+  AND ($6::text[] IS NULL OR m.tags @> $6) AND ($7::boolean IS NULL OR $7 = (m.archived_at IS NOT NULL))
 ORDER BY submitted_position DESC LIMIT $5
 """
-_FIND: Final = """
-SELECT * FROM leaderboard.api_runs WHERE workspace = $1 AND run = $2
-UNION ALL SELECT * FROM leaderboard.api_runs WHERE workspace = $1 AND name = $2 AND run <> $2 LIMIT 1
+# what api_runs sums over the agents is summed for the page's runs alone
+_LIST: Final = f"{_MARKED} WHERE r.workspace = $1 AND r.run IN ({_PAGE}) ORDER BY submitted_position DESC"
+_FIND: Final = f"""
+{_MARKED} WHERE r.workspace = $1 AND r.run = $2
+UNION ALL {_MARKED} WHERE r.workspace = $1 AND r.name = $2 AND r.run <> $2 LIMIT 1
 """
 _AGENTS: Final = "SELECT * FROM leaderboard.api_agents WHERE workspace = $1 AND run = $2 ORDER BY agent"
 _KINDS: Final = """
-SELECT agent, kind, outcome, fault, count(*) AS count,
-       (array_agg(message ORDER BY task, number) FILTER (WHERE message IS NOT NULL))[1] AS message
-FROM leaderboard.api_results WHERE workspace = $1 AND run = $2 AND valid_to IS NULL AND kind IS NOT NULL
-GROUP BY agent, kind, outcome, fault ORDER BY count DESC, agent, kind, outcome
+SELECT k.*, (
+    SELECT message FROM leaderboard.api_results r
+    WHERE workspace = $1 AND run = $2 AND valid_to IS NULL AND r.agent = k.agent AND r.kind = k.kind
+      AND r.outcome IS NOT DISTINCT FROM k.outcome AND message IS NOT NULL
+    ORDER BY task, number LIMIT 1
+) AS message
+FROM (
+    SELECT agent, kind, outcome, fault, count(*) AS count FROM leaderboard.api_results
+    WHERE workspace = $1 AND run = $2 AND valid_to IS NULL AND kind IS NOT NULL GROUP BY agent, kind, outcome, fault
+) k
+ORDER BY count DESC, agent, kind, outcome
 """
 _RESULTS: Final = """
 SELECT * FROM leaderboard.api_results
@@ -32,8 +46,14 @@ WHERE workspace = $1 AND run = $2 AND valid_to IS NULL AND ($3::int IS NULL OR a
 ORDER BY agent, task, number LIMIT $9
 """
 _RESULT: Final = """
-SELECT * FROM leaderboard.api_results
-WHERE workspace = $1 AND run = $2 AND valid_to IS NULL AND (attempt = $3 OR identity = $3) LIMIT 1
+SELECT * FROM leaderboard.api_results WHERE workspace = $1 AND run = $2 AND attempt = $3 AND valid_to IS NULL
+UNION ALL
+SELECT * FROM leaderboard.api_results WHERE workspace = $1 AND run = $2 AND identity = $3 AND valid_to IS NULL
+LIMIT 1
+"""
+_IMAGES: Final = """
+SELECT DISTINCT image FROM leaderboard.api_results WHERE workspace = $1 AND run = $2 AND image IS NOT NULL
+ORDER BY image
 """
 _LOG: Final = """
 SELECT sequence, type, level, step, agent, task, attempt FROM leaderboard.api_log
@@ -62,9 +82,12 @@ async def listed(
     statuses: Sequence[str] | None,
     before: int | None,
     limit: int,
+    tags: Sequence[str] | None = None,
+    archived: bool | None = False,
 ) -> list[Row]:
-    """Newest first."""
-    return [dict(row) for row in await pool.fetch(_LIST, workspace, benchmark, statuses, before, limit)]
+    """Newest first: those with all of the tags, archived ones alone or left out, or both where that is None."""
+    filters = (benchmark, statuses, before, limit, tags, archived)
+    return [dict(row) for row in await pool.fetch(_LIST, workspace, *filters)]
 
 
 async def find(pool: Pool, workspace: str, wanted: str) -> Row | None:
@@ -102,6 +125,11 @@ async def result(pool: Pool, workspace: str, run: str, attempt: str) -> Row | No
     """By attempt key or identity."""
     row = await pool.fetchrow(_RESULT, workspace, run, attempt)
     return dict(row) if row else None
+
+
+async def images(pool: Pool, workspace: str, run: str) -> list[str]:
+    """Those that its sandboxes were made of."""
+    return [row["image"] for row in await pool.fetch(_IMAGES, workspace, run)]
 
 
 async def log_lines(

@@ -6,6 +6,7 @@ from typing import Any, Final
 from proctor.contracts.folds.benchmark import BenchmarkState
 from proctor.contracts.folds.run import RunState
 from proctor.gateway.folds import Folded
+from proctor.gateway.marks import UNMARKED
 
 _NOT_IN_RUN: Final = ("workspace", "run", "config", "manifest", "lock", "submitted_position")
 _NOT_IN_BENCHMARK: Final = ("benchmark", "manifest", "removed")
@@ -21,6 +22,9 @@ _UNKNOWN_OF_RUN: Final = (
     "cost_usd",
     "sandbox_seconds",
     "best_pass_at_1",
+    "cpu_seconds",
+    "memory_peak_bytes",
+    "sandbox_cost_usd",
 )
 
 
@@ -74,6 +78,15 @@ def run_from_log(folded: Folded[RunState]) -> dict[str, Any]:
         "submitted_at": folded.since,
         "position": state.last_sequence,
         "quarantined": False,
+        "paused": state.paused.reason if state.paused else None,
+        "budget": submitted.budget.model_dump() if submitted.budget else None,
+        "budget_reached": state.budget_reached.model_dump(exclude={"type"}) if state.budget_reached else None,
+        "rates": submitted.rates.model_dump(),
+        "rerun_of": submitted.rerun_of,
+        "reused_from": state.reused.source if state.reused else None,
+        "reused": state.reused.count if state.reused else 0,
+        "dispatches": 0,
+        **UNMARKED,
     }
 
 

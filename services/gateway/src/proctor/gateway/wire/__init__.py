@@ -1,0 +1,1 @@
+"""The wire protocol of the public `osmosis` command, under `/api/cli`."""

@@ -299,6 +299,14 @@ async def gateway(start_gateway: Start, nats_url: str) -> AsyncIterator[Gateway]
 
 
 @pytest.fixture
+def osmosis(gateway: Gateway) -> Gateway:
+    """The gateway with a client that sends what the osmosis command sends."""
+    ours = {"X-Osmosis-Workspace": gateway.workspace, "X-Osmosis-CLI-Version": "0.3.8"}
+    gateway.client.headers.update({"Content-Type": "application/json", **ours})
+    return gateway
+
+
+@pytest.fixture
 async def projection(gateway: Gateway, tmp_path: Path) -> AsyncIterator[None]:
     """The real leaderboard service beside it, once it reads the log."""
     errors = tmp_path / "leaderboard.log"

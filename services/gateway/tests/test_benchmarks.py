@@ -31,7 +31,10 @@ def body(upload: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 async def test_an_upload_is_stored_by_its_digest(gateway: Any) -> None:
     upload = await uploaded(gateway)
-    assert upload == {"object": f"upload/{hashlib.sha256(ARCHIVE).hexdigest()}", "size": len(ARCHIVE)}
+    assert upload == {
+        "object": f"upload/{gateway.workspace}/{hashlib.sha256(ARCHIVE).hexdigest()}",
+        "size": len(ARCHIVE),
+    }
     assert await gateway.objects.get(upload["object"]) == ARCHIVE
     assert await uploaded(gateway) == upload
 

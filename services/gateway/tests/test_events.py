@@ -125,6 +125,40 @@ async def test_sigterm_ends_open_streams_at_once(
         assert time.monotonic() - began < 5
 
 
+async def test_a_reader_goes_on_where_it_was_after_a_restart(
+    gateway: Any, projection: None, manifest: Manifest, nats_url: str, database_url: str
+) -> None:
+    benchmark = await gateway.add_benchmark(manifest)
+    await gateway.until(f"/api/v1/benchmarks/{benchmark}", status="ready")
+    run = (await gateway.client.post("/api/v1/runs", json=ORACLE)).json()["id"]
+    probe = listen("127.0.0.1", 0)
+    port = probe.getsockname()[1]
+    probe.close()
+    url, seen = f"http://127.0.0.1:{port}/api/v1/runs/{run}/events", ""
+    async with httpx.AsyncClient(headers=gateway.client.headers, timeout=30) as client:
+        for _ in range(2):
+            process = await start(gateway.settings.home, nats_url, database_url, port)
+            async with asyncio.timeout(30):
+                while not await answers(client, port):
+                    await asyncio.sleep(0.05)
+            async with client.stream("GET", url, headers={"Last-Event-ID": seen}) as stream:
+                message = await next_data(stream.aiter_lines())
+            current = (await gateway.client.get(f"/api/v1/runs/{run}")).json()["position"]
+            assert message["position"] >= current > int(seen or 0)
+            seen = str(message["position"])
+            process.send_signal(signal.SIGTERM)
+            assert await asyncio.wait_for(process.wait(), 10) == 0
+            await gateway.client.post(f"/api/v1/runs/{run}/stop", json={})
+            await gateway.until(f"/api/v1/runs/{run}", stop_requested=True)
+
+
+async def answers(client: httpx.AsyncClient, port: int) -> bool:
+    try:
+        return (await client.get(f"http://127.0.0.1:{port}/healthz")).is_success
+    except httpx.TransportError:
+        return False
+
+
 async def test_a_port_in_use_is_one_clear_message(tmp_path: Path, nats_url: str, database_url: str) -> None:
     with listen("127.0.0.1", 0) as taken:
         process = await start(tmp_path, nats_url, database_url, taken.getsockname()[1])

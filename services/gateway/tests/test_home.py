@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +56,33 @@ async def test_what_the_document_refers_to_is_in_it(gateway: Any) -> None:
             found = found[part]
     problem = (await gateway.client.get("/api/v1/runs/none")).json()
     assert set(problem) <= set(document["components"]["schemas"]["Problem"]["properties"])
-    schemes = document["components"]["securitySchemes"]
+
+
+WITHOUT_BODY = {"rotate_key"}
+SIGNED_IN = {"401", "403", "429", "503"}
+
+
+async def test_every_route_is_described_whole(gateway: Any) -> None:
+    document = (await gateway.client.get("/openapi.json")).json()
+    tags, names = {tag["name"] for tag in document["tags"]}, Counter[str]()
     for route, item in document["paths"].items():
-        for operation in item.values():
-            assert "default" in operation["responses"]
-            named = [scheme for requirement in operation.get("security", []) for scheme in requirement]
-            assert (named != []) == route.startswith("/api/v1/")
-            assert set(named) <= set(schemes)
+        for method, operation in item.items():
+            name, responses = operation["operationId"], operation["responses"]
+            names[name] += 1
+            assert operation["summary"], name
+            assert set(operation["tags"]) <= tags, name
+            secured = route.startswith("/api/v1/") and route != "/api/v1/files/{token}/{name}"
+            assert operation.get("security", []) == ([{"token": []}] if secured else []), name
+            assert set(responses) >= {"400", *(SIGNED_IN if secured else ())}, name
+            assert ("404" in responses) or "{" not in route, name
+            assert "default" not in responses
+            assert any(status < "300" for status in responses), name
+            takes_body = method in {"post", "put", "patch"} and name not in WITHOUT_BODY
+            assert ("requestBody" in operation) == takes_body == ("413" in responses), name
+            placed = {one["name"] for one in operation["parameters"] if one["in"] == "path"}
+            assert placed == set(re.findall(r"{(\w+)}", route)), name
+            for status, response in responses.items():
+                assert response["description"]
+                if status >= "400" and status not in {"416", "503"}:
+                    assert set(response["content"]) == {"application/problem+json"}, name
+    assert set(names.values()) == {1}

@@ -10,31 +10,49 @@ from litestar import Litestar, Router
 from litestar.di import Provide
 
 from proctor.eventlog import EventLog
-from proctor.gateway import headers, problems
-from proctor.gateway.acceptable import refuse_nul
+from proctor.gateway import headers
+from proctor.gateway.acceptable import refuse_unfit
+from proctor.gateway.access.limits import Limits
 from proctor.gateway.access.middleware import BearerAuthentication
 from proctor.gateway.access.owner import ensure_owner
+from proctor.gateway.access.sign_in import SignIn
 from proctor.gateway.edges import PATIENCE_SECONDS, Edges
 from proctor.gateway.feed import ProjectionFeed
 from proctor.gateway.folds import RunFolds
 from proctor.gateway.manifests import Manifests
+from proctor.gateway.outputs.manifest import Outputs
+from proctor.gateway.outputs.snapshots import Snapshots
+from proctor.gateway.outputs.spools import Spools
 from proctor.gateway.routes import (
+    accounts,
     benchmarks,
+    billing,
+    compare,
+    configuration,
+    control,
     description,
+    devices,
     events,
     fleet,
     health,
     home,
     identity,
     logs,
+    marks,
+    outputs,
     results,
     runs,
+    secrets,
     uploads,
+    workspaces,
 )
 from proctor.gateway.server import serve_http
 from proctor.gateway.settings import GatewaySettings
-from proctor.gateway.vault import eraser, resolver
-from proctor.gateway.vault.cipher import Sealer, load_key
+from proctor.gateway.vault import eraser, resolver, rotation
+from proctor.gateway.vault.cipher import Sealer
+from proctor.gateway.vault.locks import NeededVariables
+from proctor.gateway.wire import errors
+from proctor.gateway.wire.router import build_router
 from proctor.objects import Objects
 from proctor.service.broker import connection_of, open_broker
 from proctor.service.postgres import migrate, open_pool
@@ -48,11 +66,16 @@ RUN_ROUTES = [
     runs.get_run,
     runs.stop_run,
     runs.get_lock,
+    *control.HANDLERS,
+    configuration.get_config,
+    marks.mark_run,
     results.list_results,
     results.get_result,
     results.list_artifacts,
     results.get_artifact,
     logs.get_logs,
+    outputs.list_outputs,
+    outputs.get_output,
     events.run_events,
 ]
 
@@ -65,38 +88,57 @@ def build_app(edges: Edges) -> Litestar:
             Router("/runs", route_handlers=RUN_ROUTES),
             uploads.upload,
             fleet.runners,
+            compare.compare_runs,
             identity.whoami,
-            identity.workspaces,
+            *accounts.HANDLERS,
+            *workspaces.HANDLERS,
+            *billing.HANDLERS,
+            *secrets.HANDLERS,
+            devices.router,
         ],
         middleware=[BearerAuthentication],
         security=[{description.TOKEN: []}],
     )
+    wire = build_router(edges.settings)
     app = Litestar(
-        route_handlers=[home.home, description.openapi, health.live, health.ready, api],
+        route_handlers=[
+            home.home,
+            description.openapi,
+            health.live,
+            health.ready,
+            outputs.get_file,
+            devices.page,
+            api,
+            wire,
+        ],
         dependencies={"edges": Provide(lambda: edges, sync_to_thread=False)},
-        exception_handlers={Exception: problems.respond},
-        before_request=refuse_nul,
+        exception_handlers={Exception: errors.respond},
+        before_request=refuse_unfit,
         before_send=[headers.add_security_headers],
         request_max_body_size=BODY_BYTES,
         openapi_config=description.OPENAPI,
         logging_config=None,
     )
-    app.state.pool = edges.pool
+    app.state.sign_in = edges.sign_in
     return app
 
 
 @contextlib.asynccontextmanager
 async def open_edges(settings: GatewaySettings, stop: asyncio.Event) -> AsyncGenerator[Edges]:
     """Prepares the schema and the owner, connects, and answers the vault for as long as it is open."""
-    sealer = Sealer(load_key(settings.vault_key, settings.home))
+    ring = rotation.ring_of(settings)
+    sealer = Sealer(*ring.keys)
     pool = await unless_stopped(stop, open_pool(settings.database_url, patience=inf), "the database")
     await migrate(pool, "proctor.gateway", "gateway")
+    await rotation.look(pool, sealer, ring)
     if settings.owns_home:
         await ensure_owner(pool, settings.home)
     broker = await open_broker(settings.nats_url, "gateway", stop)
     connection = connection_of(broker)
+    limits = Limits(settings.rates)
     log, objects = EventLog(connection, "gateway"), Objects(connection, patience=PATIENCE_SECONDS)
-    resolver.subscribe(broker, resolver.Resolver(pool, RunFolds(log), sealer))
+    folds = RunFolds(log)
+    resolver.subscribe(broker, resolver.Resolver(pool, folds, NeededVariables(objects), sealer))
     await broker.start()
     try:
         yield Edges(
@@ -106,8 +148,12 @@ async def open_edges(settings: GatewaySettings, stop: asyncio.Event) -> AsyncGen
             log=log,
             objects=objects,
             manifests=Manifests(objects),
+            folds=folds,
+            outputs=Outputs(pool, Snapshots(pool, log, objects), Spools(objects)),
             feed=ProjectionFeed(settings.database_url),
             sealer=sealer,
+            limits=limits,
+            sign_in=SignIn(pool, limits),
             stop=stop,
         )
     finally:

@@ -2,11 +2,12 @@
 
 import asyncio
 import hashlib
+from collections.abc import AsyncGenerator
 from typing import Any, BinaryIO, Final, NamedTuple, cast
 
 from litestar import Request
 from litestar.datastructures import State
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, InternalServerException
 from pydantic_core import from_json
 
 from proctor.gateway.access.principal import Principal
@@ -25,7 +26,7 @@ class Upload(NamedTuple):
 
 async def read_object(request: ApiRequest) -> dict[str, Any]:
     """The body as a JSON object; an empty one where there is none."""
-    data = await request.body()
+    data = b"".join([chunk async for chunk in _chunks(request)])
     if not data.strip():
         return {}
     _check_type(request, frozenset({"application/json"}))
@@ -46,7 +47,7 @@ async def spool_archive(request: ApiRequest, file: BinaryIO, limit: int) -> Uplo
     if declared.isdecimal() and int(declared) > limit:
         raise _too_large(limit)
     digest, size = hashlib.sha256(), 0
-    async for chunk in request.stream():
+    async for chunk in _chunks(request):
         if size == 0 and chunk and not chunk.startswith(_GZIP[: len(chunk)]):
             raise Invalid("the body isn't a tar.gz")
         size += len(chunk)
@@ -57,6 +58,14 @@ async def spool_archive(request: ApiRequest, file: BinaryIO, limit: int) -> Uplo
     if size < len(_GZIP):
         raise Invalid("the body is empty; send a tar.gz")
     return Upload(digest.hexdigest(), size)
+
+
+async def _chunks(request: ApiRequest) -> AsyncGenerator[bytes]:
+    try:
+        async for chunk in request.stream():
+            yield chunk
+    except InternalServerException:
+        raise Invalid("the connection ended before the body was whole") from None
 
 
 def _check_type(request: ApiRequest, allowed: frozenset[str]) -> None:

@@ -9,8 +9,12 @@ from litestar.params import SkipValidation
 from nats.aio.client import Client
 
 from proctor.eventlog import EventLog
+from proctor.gateway.access.limits import Limits
+from proctor.gateway.access.sign_in import SignIn
 from proctor.gateway.feed import ProjectionFeed
+from proctor.gateway.folds import RunFolds
 from proctor.gateway.manifests import Manifests
+from proctor.gateway.outputs.manifest import Outputs
 from proctor.gateway.settings import GatewaySettings
 from proctor.gateway.vault.cipher import Sealer
 from proctor.objects import Objects
@@ -28,8 +32,12 @@ class Edges:
     log: EventLog
     objects: Objects
     manifests: Manifests
+    folds: RunFolds
+    outputs: Outputs
     feed: ProjectionFeed
     sealer: Sealer
+    limits: Limits
+    sign_in: SignIn
     stop: asyncio.Event
 
 

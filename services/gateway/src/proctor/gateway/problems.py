@@ -12,7 +12,7 @@ from nats.js.errors import APIError, NoStreamResponseError
 
 from proctor.contracts.ids import short_id
 from proctor.eventlog import Unavailable
-from proctor.service.errors import Issue, ProctorError
+from proctor.service.errors import Issue, ProctorError, TooMany
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +29,12 @@ _CODES: Final = {
     415: "UNSUPPORTED_MEDIA_TYPE",
     429: "RATE_LIMITED",
 }
+
+_TOLD: Final = {
+    404: "there is nothing at {path}",
+    413: "the body is larger than what {path} reads: 1 MiB, of a submit 4 MiB",
+}
+"""In place of what Litestar says."""
 
 _AWAY: Final[tuple[tuple[tuple[type[Exception], ...], str], ...]] = (
     (
@@ -94,12 +100,14 @@ def respond(request: Request[Any, Any, Any], error: Exception) -> Response[dict[
         headers = {**headers, "WWW-Authenticate": "Bearer"}
     if problem.status == 503:
         headers = {**headers, "Retry-After": "2"}
+    if isinstance(error, TooMany):
+        headers = {**headers, "Retry-After": str(error.retry_after)}
     return Response(problem.body(), status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)
 
 
 def _of_http(error: HTTPException, path: str) -> Problem:
     status = 400 if error.status_code == 422 else error.status_code
-    detail = f"there is nothing at {path}" if status == 404 else error.detail
+    detail = _TOLD[status].format(path=path) if status in _TOLD else error.detail
     issues = tuple(_issues(error.extra))
     if issues:
         detail = "; ".join(f"{issue.key}: {issue.message}" for issue in issues)

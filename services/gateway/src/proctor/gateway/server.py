@@ -9,6 +9,8 @@ from typing import Final
 import uvicorn
 from litestar import Litestar
 
+from proctor.gateway.patience import PatientProtocol
+
 GRACE_SECONDS: Final = 5
 
 
@@ -40,7 +42,7 @@ async def serve_http(app: Litestar, listener: socket.socket, stop: asyncio.Event
     server = _Server(
         uvicorn.Config(
             app,
-            http="httptools",
+            http=PatientProtocol,
             ws="none",
             lifespan="on",
             log_config=None,

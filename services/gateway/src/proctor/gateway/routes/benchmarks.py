@@ -3,26 +3,31 @@
 from collections import Counter
 from typing import Annotated, Any
 
-from litestar import Router, delete, get, post
+from litestar import Response, Router, delete, get, post
 from litestar.params import FromPath, FromQuery, QueryParameter
 
 from proctor.contracts.manifest import Manifest
 from proctor.gateway.access.middleware import at_least
 from proctor.gateway.access.principal import Role
-from proctor.gateway.body import ApiRequest, read_object
+from proctor.gateway.answers.benchmarks import Benchmark, Benchmarks, TaskList
+from proctor.gateway.answers.board import Board
+from proctor.gateway.body import ApiRequest
+from proctor.gateway.conditional import conditional
 from proctor.gateway.edges import Edges, Opened
 from proctor.gateway.folds import benchmark_head
 from proctor.gateway.intents import benchmarks as intents
 from proctor.gateway.paging import DEFAULT_LIMIT, decode_cursor, page
 from proctor.gateway.readmodel import benchmarks, shapes
-from proctor.gateway.routes.parameters import Cursor, Limit
+from proctor.gateway.routes.bodies import read
+from proctor.gateway.routes.operations import LOCATION, described
+from proctor.gateway.routes.parameters import Cursor, IdempotencyKey, Limit
 from proctor.service.errors import NotFound
 
 _NO_TASKS = Manifest(version="", tasks=())
 _TASK_FIELDS = {"environment_digest", "package"}
 
 
-@get("/")
+@get("/", operation_class=described(Benchmarks))
 async def list_benchmarks(
     request: ApiRequest,
     edges: Opened,
@@ -35,18 +40,27 @@ async def list_benchmarks(
     return page([shapes.benchmark(row) for row in rows], limit, "name", "id")
 
 
-@post("/", guards=[at_least(Role.ADMIN)])
-async def add_benchmark(request: ApiRequest, edges: Opened) -> dict[str, Any]:
-    benchmark, sequence = await intents.add(edges, request.user, await read_object(request))
-    return await _after(edges, request.user.workspace, benchmark, sequence)
+@post(
+    "/",
+    guards=[at_least(Role.ADMIN)],
+    operation_class=described(Benchmark, 200, 409, body=intents.NewBenchmark, headers=LOCATION),
+)
+async def add_benchmark(
+    request: ApiRequest, edges: Opened, idempotency_key: IdempotencyKey = None
+) -> Response[dict[str, Any]]:
+    wanted = await read(request, intents.NewBenchmark)
+    benchmark, sequence = await intents.add(edges, request.user, wanted, idempotency_key)
+    body = await _after(edges, request.user.workspace, benchmark, sequence)
+    headers = {"Location": f"/api/v1/benchmarks/{benchmark}"}
+    return Response(body, status_code=201 if sequence else 200, headers=headers)
 
 
-@get("/{benchmark:str}")
+@get("/{benchmark:str}", middleware=[conditional], operation_class=described(Benchmark, 304))
 async def get_benchmark(request: ApiRequest, edges: Opened, benchmark: FromPath[str]) -> dict[str, Any]:
     return shapes.benchmark(await _found(edges, request, benchmark))
 
 
-@get("/{benchmark:str}/tasks")
+@get("/{benchmark:str}/tasks", middleware=[conditional], operation_class=described(TaskList, 304))
 async def get_tasks(request: ApiRequest, edges: Opened, benchmark: FromPath[str]) -> dict[str, Any]:
     row = await _found(edges, request, benchmark)
     manifest = await edges.manifests.get(row["manifest"]) if row["manifest"] else _NO_TASKS
@@ -63,7 +77,7 @@ async def get_tasks(request: ApiRequest, edges: Opened, benchmark: FromPath[str]
     }
 
 
-@get("/{benchmark:str}/leaderboard")
+@get("/{benchmark:str}/leaderboard", middleware=[conditional], operation_class=described(Board, 304))
 async def get_leaderboard(
     request: ApiRequest,
     edges: Opened,
@@ -74,16 +88,21 @@ async def get_leaderboard(
     return await benchmarks.board(edges.pool, request.user.workspace, row["benchmark"], position)
 
 
-@post("/{benchmark:str}/sync", guards=[at_least(Role.ADMIN)], status_code=202)
+@post(
+    "/{benchmark:str}/sync",
+    guards=[at_least(Role.ADMIN)],
+    status_code=202,
+    operation_class=described(Benchmark, 409, body=intents.NewSync),
+)
 async def sync_benchmark(request: ApiRequest, edges: Opened, benchmark: FromPath[str]) -> dict[str, Any]:
-    body = await read_object(request)
+    wanted = await read(request, intents.NewSync)
     row = await _found(edges, request, benchmark)
     workspace, identifier = row["workspace"], row["benchmark"]
-    sequence = await intents.sync(edges, request.user, workspace, identifier, body)
+    sequence = await intents.sync(edges, request.user, workspace, identifier, wanted.source)
     return await _after(edges, workspace, identifier, sequence)
 
 
-@delete("/{benchmark:str}", guards=[at_least(Role.ADMIN)])
+@delete("/{benchmark:str}", guards=[at_least(Role.ADMIN)], operation_class=described(None, 409))
 async def remove_benchmark(request: ApiRequest, edges: Opened, benchmark: FromPath[str]) -> None:
     row = await _found(edges, request, benchmark)
     sequence = await intents.remove(edges, request.user, row["workspace"], row["benchmark"])

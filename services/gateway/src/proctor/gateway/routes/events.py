@@ -14,6 +14,7 @@ from litestar.response.sse import ServerSentEventMessage
 from proctor.gateway.body import ApiRequest
 from proctor.gateway.edges import Opened
 from proctor.gateway.feed import ProjectionFeed
+from proctor.gateway.routes.operations import described
 from proctor.gateway.routes.runs import run_id
 
 LEAST_SECONDS: Final = 0.25
@@ -21,7 +22,11 @@ KEEP_ALIVE_SECONDS: Final = 15.0
 RETRY_MILLISECONDS: Final = 2000
 
 
-@get("/{run:str}/events", media_type="text/event-stream")
+@get(
+    "/{run:str}/events",
+    media_type="text/event-stream",
+    operation_class=described({"type": "string"}, answer_types=("text/event-stream",)),
+)
 async def run_events(
     request: ApiRequest,
     edges: Opened,
@@ -49,6 +54,8 @@ async def changes(
             changed.clear()
             if stop.is_set():
                 break
+            if feed.position < 0:
+                continue
             yield _message("change", {"what": "run", "position": feed.position}, str(feed.position))
             await _set_within(stop, LEAST_SECONDS)
     yield _message("bye", {})

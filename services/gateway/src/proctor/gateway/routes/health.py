@@ -9,18 +9,20 @@ from litestar import Response, get
 from nats.errors import Error as BusError
 
 from proctor.gateway import lag
+from proctor.gateway.answers.platform import Liveness, Readiness
 from proctor.gateway.edges import Edges, Opened
 from proctor.gateway.routes.fleet import FLEET_LIST
+from proctor.gateway.routes.operations import described
 from proctor.service.broker import answers
 from proctor.service.postgres import Pool
 
 
-@get("/healthz", sync_to_thread=False)
+@get("/healthz", sync_to_thread=False, operation_class=described(Liveness))
 def live() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@get("/readyz")
+@get("/readyz", operation_class=described(Readiness, also={503: Readiness}))
 async def ready(edges: Opened) -> Response[dict[str, Any]]:
     nats, postgres, scheduler = await asyncio.gather(
         answers(edges.connection), _answers(edges.pool), _scheduler_answers(edges)

@@ -5,6 +5,9 @@ from typing import Any, Final
 
 from litestar import get
 
+from proctor.gateway.answers.platform import Home
+from proctor.gateway.routes.operations import described
+
 VERSION: Final = version("proctor-gateway")
 HOME: Final = {
     "name": "Proctor",
@@ -19,6 +22,6 @@ HOME: Final = {
 }
 
 
-@get("/", sync_to_thread=False)
+@get("/", sync_to_thread=False, operation_class=described(Home))
 def home() -> dict[str, Any]:
     return HOME

@@ -9,17 +9,21 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 
 from proctor.contracts import catalogue
 from proctor.contracts.catalogue import Level, Names, Step
+from proctor.gateway.answers.runs import Log
 from proctor.gateway.body import ApiRequest
 from proctor.gateway.edges import Edges, Opened
 from proctor.gateway.paging import DEFAULT_LIMIT, decode_cursor, encode_cursor
 from proctor.gateway.readmodel import runs
+from proctor.gateway.routes.operations import described
 from proctor.gateway.routes.parameters import Cursor, Limit
 from proctor.gateway.routes.runs import run_id
+
+type Filters = tuple[str | None, str | None, int | None, int | None]
 
 Index = Annotated[int | None, QueryParameter(ge=0, le=1_000_000)]
 
 
-@get("/{run:str}/logs")
+@get("/{run:str}/logs", operation_class=described(Log))
 async def get_logs(
     *,
     request: ApiRequest,
@@ -35,19 +39,36 @@ async def get_logs(
 ) -> dict[str, Any]:
     workspace = request.user.workspace
     identifier = await run_id(edges, workspace, run)
+    filters = (level, step, agent, task)
+    return await log_page(
+        edges, workspace, identifier, filters=filters, direction=direction, cursor=cursor, limit=limit
+    )
+
+
+async def log_page(
+    edges: Edges,
+    workspace: str,
+    run: str,
+    *,
+    filters: Filters = (None, None, None, None),
+    direction: runs.Direction,
+    cursor: str | None,
+    limit: int,
+) -> dict[str, Any]:
+    """`{items, older, newer}`. `filters`: level, step, agent, task."""
     beyond = decode_cursor(cursor, int)
     rows = await runs.log_lines(
         edges.pool,
         workspace,
-        identifier,
-        filters=(level, step, agent, task),
+        run,
+        filters=filters,
         direction=direction,
         beyond=beyond[0] if beyond else None,
         limit=limit + 1,
     )
     shown = rows[-limit:] if direction == "older" else rows[:limit]
     older, newer = _cursors(shown, direction, beyond[0] if beyond else None, more=len(rows) > limit)
-    names = await _names(edges, workspace, identifier, shown)
+    names = await _names(edges, workspace, run, shown)
     items = await asyncio.gather(*(_line(edges, row, names) for row in shown))
     return {"items": items, "older": older, "newer": newer}
 

@@ -8,10 +8,13 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 
 from proctor.contracts.outcomes import Outcome
 from proctor.gateway import artifacts
+from proctor.gateway.answers.results import Artifacts, Result, Results
 from proctor.gateway.body import ApiRequest
+from proctor.gateway.conditional import conditional
 from proctor.gateway.edges import Edges, Opened
 from proctor.gateway.paging import DEFAULT_LIMIT, decode_cursor, page
 from proctor.gateway.readmodel import runs, shapes
+from proctor.gateway.routes.operations import BYTES, described
 from proctor.gateway.routes.parameters import Cursor, Limit
 from proctor.gateway.routes.runs import run_id
 from proctor.service.errors import NotFound
@@ -19,7 +22,7 @@ from proctor.service.errors import NotFound
 Agent = Annotated[int | None, QueryParameter(name="agent", ge=0, le=1000)]
 
 
-@get("/{run:str}/results")
+@get("/{run:str}/results", operation_class=described(Results))
 async def list_results(
     *,
     request: ApiRequest,
@@ -43,12 +46,12 @@ async def list_results(
     return page([shapes.result(row) for row in rows], limit, "agent", "task", "number")
 
 
-@get("/{run:str}/results/{attempt:str}")
+@get("/{run:str}/results/{attempt:str}", middleware=[conditional], operation_class=described(Result, 304))
 async def get_result(request: ApiRequest, edges: Opened, run: FromPath[str], attempt: FromPath[str]) -> dict[str, Any]:
     return shapes.result(await _found(request, edges, run, attempt))
 
 
-@get("/{run:str}/results/{attempt:str}/artifacts")
+@get("/{run:str}/results/{attempt:str}/artifacts", operation_class=described(Artifacts))
 async def list_artifacts(
     request: ApiRequest, edges: Opened, run: FromPath[str], attempt: FromPath[str]
 ) -> dict[str, Any]:
@@ -57,7 +60,10 @@ async def list_artifacts(
     return {"items": [file._asdict() for file in listed], "cut": row["artifacts_cut"]}
 
 
-@get("/{run:str}/results/{attempt:str}/artifacts/{phase:str}/{path:path}")
+@get(
+    "/{run:str}/results/{attempt:str}/artifacts/{phase:str}/{path:path}",
+    operation_class=described(BYTES, answer_types=("text/plain", "application/octet-stream")),
+)
 async def get_artifact(
     *,
     request: ApiRequest,

@@ -1,43 +1,65 @@
 """Submit, list, look at and stop runs."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from litestar import Response, get, post
-from litestar.params import FromPath, FromQuery, HeaderParameter
+from litestar.params import FromPath, FromQuery
+from pydantic import BaseModel, ConfigDict, Field
 
+from proctor.contracts.manifest import RunLock
 from proctor.contracts.states import RunStatus
 from proctor.gateway.access.middleware import at_least
 from proctor.gateway.access.principal import Role
+from proctor.gateway.answers.runs import Run, RunDetail, Runs, SubmittedRun
 from proctor.gateway.body import ApiRequest, read_object
+from proctor.gateway.conditional import conditional
 from proctor.gateway.edges import Edges, Opened
 from proctor.gateway.folds import run_head
 from proctor.gateway.intents import runs as intents
+from proctor.gateway.intents.runs import Submitted
 from proctor.gateway.paging import DEFAULT_LIMIT, decode_cursor, encode_cursor
 from proctor.gateway.readmodel import runs, shapes
-from proctor.gateway.routes.parameters import Cursor, Limit
-from proctor.gateway.text import fault
+from proctor.gateway.routes.bodies import read
+from proctor.gateway.routes.operations import LOCATION, described
+from proctor.gateway.routes.parameters import Cursor, IdempotencyKey, Limit
+from proctor.gateway.submission.document import NewRun
+from proctor.gateway.text import Plain
 from proctor.objects import ObjectMissing
-from proctor.service.errors import Invalid, Issue, NotFound
+from proctor.service.errors import NotFound
 
 SUBMIT_BYTES = 4 * 1024 * 1024
 MAX_REASON = 500
 
-IdempotencyKey = Annotated[str | None, HeaderParameter(name="Idempotency-Key", min_length=1, max_length=255)]
+
+class Why(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reason: Annotated[Plain, Field(max_length=MAX_REASON, pattern=r"\S")] = "asked by a user"
 
 
-@post("/", guards=[at_least(Role.MEMBER)], request_max_body_size=SUBMIT_BYTES)
+@post(
+    "/",
+    guards=[at_least(Role.MEMBER)],
+    request_max_body_size=SUBMIT_BYTES,
+    operation_class=described(SubmittedRun, 200, 409, body=NewRun, headers=LOCATION),
+)
 async def submit_run(
     request: ApiRequest, edges: Opened, idempotency_key: IdempotencyKey = None
 ) -> Response[dict[str, Any]]:
+    edges.limits.check("submits", request.user.user)
     submitted = await intents.submit(edges, request.user, await read_object(request), idempotency_key)
-    run = await run_after(edges, request.user.workspace, submitted.run, submitted.sequence)
+    return await answer(edges, request.user.workspace, submitted)
+
+
+async def answer(edges: Edges, workspace: str, submitted: Submitted) -> Response[dict[str, Any]]:
+    run = await run_after(edges, workspace, submitted.run, submitted.sequence)
     body = {**run, "task_count": submitted.tasks or run["tasks"], "warnings": list(submitted.warnings)}
     status = 200 if submitted.repeated else 201
     return Response(body, status_code=status, headers={"Location": f"/api/v1/runs/{submitted.run}"})
 
 
-@get("/")
+@get("/", operation_class=described(Runs))
 async def list_runs(
     *,
     request: ApiRequest,
@@ -46,6 +68,8 @@ async def list_runs(
     cursor: Cursor = None,
     benchmark: FromQuery[str | None] = None,
     status: FromQuery[list[RunStatus] | None] = None,
+    tag: FromQuery[list[str] | None] = None,
+    archived: FromQuery[Literal["only", "with"] | None] = None,
 ) -> dict[str, Any]:
     before = decode_cursor(cursor, int)
     rows = await runs.listed(
@@ -55,15 +79,21 @@ async def list_runs(
         statuses=status,
         before=before[0] if before else None,
         limit=limit + 1,
+        tags=tag,
+        archived=None if archived == "with" else archived == "only",
     )
     more = len(rows) > limit
     cursor_after = encode_cursor(rows[limit - 1]["submitted_position"]) if more else None
     return {"items": [shapes.run(row) for row in rows[:limit]], "next_cursor": cursor_after}
 
 
-@get("/{run:str}")
+@get("/{run:str}", middleware=[conditional], operation_class=described(RunDetail, 304))
 async def get_run(request: ApiRequest, edges: Opened, run: FromPath[str]) -> dict[str, Any]:
-    workspace = request.user.workspace
+    return await run_document(edges, request.user.workspace, run)
+
+
+async def run_document(edges: Edges, workspace: str, run: str) -> dict[str, Any]:
+    """A run by id or name with its configuration and its agents' results. Raises `NotFound`."""
     row = await runs.find(edges.pool, workspace, run)
     if row is None:
         return await _unprojected(edges, workspace, await run_id(edges, workspace, run))
@@ -74,24 +104,17 @@ async def get_run(request: ApiRequest, edges: Opened, run: FromPath[str]) -> dic
     return {**shapes.run(row), "config": row["config"], **results}
 
 
-@post("/{run:str}/stop", guards=[at_least(Role.MEMBER)], status_code=202)
+@post("/{run:str}/stop", guards=[at_least(Role.MEMBER)], status_code=202, operation_class=described(Run, 409, body=Why))
 async def stop_run(request: ApiRequest, edges: Opened, run: FromPath[str]) -> dict[str, Any]:
-    body = await read_object(request)
-    reason = body.get("reason", "asked by a user")
-    if not isinstance(reason, str) or not reason.strip() or len(reason) > MAX_REASON:
-        raise _unfit_reason(f"must be a text of 1 to {MAX_REASON} characters")
-    if (found := fault(reason.strip())) is not None:
-        raise _unfit_reason(found)
+    why = await read(request, Why)
     identifier = await run_id(edges, request.user.workspace, run)
-    sequence = await intents.stop(edges, request.user, identifier, reason.strip())
+    sequence = await intents.stop(edges, request.user, identifier, why.reason.strip())
     return await run_after(edges, request.user.workspace, identifier, sequence)
 
 
-def _unfit_reason(message: str) -> Invalid:
-    return Invalid(f"reason: {message}", issues=(Issue("reason", message),))
-
-
-@get("/{run:str}/lock", media_type="application/json")
+@get(
+    "/{run:str}/lock", media_type="application/json", middleware=[conditional], operation_class=described(RunLock, 304)
+)
 async def get_lock(request: ApiRequest, edges: Opened, run: FromPath[str]) -> bytes:
     row = await runs.find(edges.pool, request.user.workspace, run)
     if row is None or row["lock"] is None:

@@ -1,4 +1,6 @@
 import asyncio
+import contextlib
+import io
 import json
 import os
 import signal
@@ -10,10 +12,13 @@ import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import httpx
 import psutil
 import pytest
+
+from proctor.cli.main import main
 
 SERVERS_ONLY = """
 import asyncio, sys
@@ -129,3 +134,63 @@ def http_server() -> Iterator[Callable[[dict[str, tuple[int, Any]]], str]]:
     for server in servers:
         server.shutdown()
         server.server_close()
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def gateway(
+    tmp_path: Path,
+    database_url: str,
+    nats_url: str,
+    free_port: Callable[[], int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[str]:
+    """A gateway of this test's own; the command line finds it, as its owner, by the environment."""
+    home, url = tmp_path / "home", f"http://127.0.0.1:{(port := free_port())}"
+    own = {"HOME": str(home), "NATS_URL": nats_url, "DATABASE_URL": database_url, "PORT": str(port)}
+    env = {**os.environ, **{f"PROCTOR_{name}": value for name, value in own.items()}}
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen([sys.executable, "-m", "proctor.gateway"], env=env, stderr=log)
+
+    def answers() -> bool:
+        assert process.poll() is None, (tmp_path / "log").read_text()
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(f"{url}/healthz").is_success
+        return False
+
+    deadline = time.monotonic() + 30
+    while not answers():
+        assert time.monotonic() < deadline, (tmp_path / "log").read_text()
+        time.sleep(0.05)
+    monkeypatch.setenv("PROCTOR_HOME", str(home))
+    monkeypatch.setenv("PROCTOR_URL", url)
+    yield url
+    process.terminate()
+    process.wait(20)
+
+
+@pytest.fixture
+def proctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """The command in this process; `given` is its stdin, what it changes in the environment is undone."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+    def run(*words: str, token: str | None = None, given: str = "") -> Done:
+        with monkeypatch.context() as patch, pytest.raises(SystemExit) as ended:
+            for variable in ("PROCTOR_WORKSPACE", "PROCTOR_PROFILE", "PROCTOR_INSECURE"):
+                patch.setenv(variable, "")
+                patch.delenv(variable)
+            patch.setattr(sys, "argv", ["proctor", *words])
+            patch.setattr(sys, "stdin", io.StringIO(given))
+            if token is not None:
+                patch.setenv("PROCTOR_TOKEN", token)
+            main()
+        assert isinstance(ended.value.code, int | None)
+        captured = capsys.readouterr()
+        return Done(ended.value.code or 0, captured.out, captured.err)
+
+    return run

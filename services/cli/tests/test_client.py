@@ -61,7 +61,7 @@ def test_a_single_issue_is_said_once(http_server: Serve) -> None:
         (401, {"detail": "the token isn't valid"}, "the token isn't valid: check the token in the home"),
         (500, {"detail": "internal error", "incident": "ab12"}, r"internal error \(incident ab12\)"),
         (502, "<html>", "HTTP 502 Bad Gateway"),
-        (200, "<html>", "doesn't answer like Proctor: is PROCTOR_URL right"),
+        (200, "<html>", "doesn't answer like Proctor: is the address right"),
     ],
 )
 def test_other_answers(http_server: Serve, status: int, body: Any, message: str) -> None:

@@ -29,7 +29,7 @@ def test_every_command_has_help(command: str) -> None:
 
 def test_an_error_is_one_line_and_its_traceback_is_there_on_demand(tmp_path: Path) -> None:
     done = proctor("benchmark", "list", PROCTOR_HOME=str(tmp_path))
-    assert done.returncode == 1
+    assert done.returncode == 4
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"proctor: no platform runs in {tmp_path}: start one with `")
     assert f"proctor up --home {tmp_path}`" in line

@@ -4,7 +4,7 @@ import difflib
 
 from proctor.cli.client import Client, Refused, segment
 from proctor.cli.documents import Json
-from proctor.cli.failure import Failure
+from proctor.cli.failure import Exit, Failure
 
 
 def find_benchmark(client: Client, text: str) -> Json:
@@ -19,4 +19,4 @@ def find_benchmark(client: Client, text: str) -> Json:
     known = [benchmark["key"] for benchmark in client.pages("benchmarks")]
     near = difflib.get_close_matches(text, known, 1)
     hint = f"did you mean {near[0]}?" if near else "`proctor benchmark list` shows what there is"
-    raise Failure(f"there is no benchmark {text}: {hint}")
+    raise Failure(f"there is no benchmark {text}: {hint}", code=Exit.REFUSED)

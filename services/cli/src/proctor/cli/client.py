@@ -1,6 +1,7 @@
 """The gateway over HTTP. Every way it can fail becomes one message for people."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Final, Self, cast
@@ -9,34 +10,47 @@ from urllib.parse import quote
 import httpx
 
 from proctor.cli.access import Access
+from proctor.cli.addresses import is_local
 from proctor.cli.documents import Json, parts
-from proctor.cli.failure import Failure
+from proctor.cli.failure import Exit, Failure
 
 _TIMEOUT: Final = httpx.Timeout(30, connect=5)
 _UPLOAD_TIMEOUT: Final = httpx.Timeout(600, connect=5)
 _AWAY: Final = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT})
 
 
+type Param = str | int | Sequence[str] | None
+
+
 class Unreachable(Failure):
     """Nothing answers, or only that a part of the platform is away: a caller that follows something may try again."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message, code=Exit.UNREACHABLE)
+
 
 class Refused(Failure):
-    """The gateway's answer was an error; `status` is HTTP's."""
+    """The gateway's answer was an error; `status` is HTTP's, `problem` the API's code for it."""
 
-    def __init__(self, status: int, message: str, details: tuple[str, ...]) -> None:
-        super().__init__(message, details=details)
+    def __init__(self, status: int, message: str, details: tuple[str, ...], problem: str | None = None) -> None:
+        code = Exit.REFUSED if status < HTTPStatus.INTERNAL_SERVER_ERROR else Exit.UNREACHABLE
+        super().__init__(message, details=details, code=code)
         self.status = status
+        self.problem = problem
 
 
 class Client:
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, *, timeout: httpx.Timeout = _TIMEOUT) -> None:
         self._url = access.url
+        self._token_place = access.token_place
         self._http = httpx.Client(
             base_url=f"{access.url}/api/v1/",
-            headers={"Authorization": f"Bearer {access.token}"},
-            timeout=_TIMEOUT,
-            trust_env=not access.url.startswith(("http://127.", "http://localhost", "http://[::1]")),
+            headers={
+                "Authorization": f"Bearer {access.token}",
+                **({"Proctor-Workspace": access.workspace} if access.workspace else {}),
+            },
+            timeout=timeout,
+            trust_env=not is_local(access.url),
         )
 
     def __enter__(self) -> Self:
@@ -47,25 +61,43 @@ class Client:
     ) -> None:
         self._http.close()
 
-    def get(self, path: str, **params: str | int | None) -> Json:
+    def get(self, path: str, **params: Param) -> Json:
         present = {key: value for key, value in params.items() if value is not None}
         return self._call("GET", path, params=present)
 
     def post(self, path: str, body: Json, *, key: str | None = None) -> Json:
         return self._call("POST", path, json=body, headers={"Idempotency-Key": key} if key else {})
 
-    def delete(self, path: str) -> None:
-        self._call("DELETE", path)
+    def put(self, path: str, body: Json) -> Json:
+        return self._call("PUT", path, json=body)
+
+    def patch(self, path: str, body: Json) -> Json:
+        return self._call("PATCH", path, json=body)
+
+    def delete(self, path: str, **params: str | None) -> None:
+        self._call("DELETE", path, params={key: value for key, value in params.items() if value is not None})
 
     def upload(self, data: bytes) -> Json:
         headers = {"Content-Type": "application/gzip"}
         return self._call("POST", "uploads", content=data, headers=headers, timeout=_UPLOAD_TIMEOUT)
 
-    def pages(self, path: str, **params: str | int | None) -> Iterator[Json]:
+    @contextmanager
+    def stream(self, path: str, headers: Mapping[str, str], **params: str) -> Generator[httpx.Response]:
+        """An answer whose body is read as it comes."""
+        try:
+            with self._http.stream("GET", path, params=params, headers=headers, timeout=_UPLOAD_TIMEOUT) as response:
+                if response.is_error:
+                    response.read()
+                    raise _refusal(response, self._token_place)
+                yield response
+        except httpx.TransportError as error:
+            raise Unreachable(f"{self._url} broke off ({error or type(error).__name__})") from None
+
+    def pages(self, path: str, *, size: int = 200, **params: Param) -> Iterator[Json]:
         """The items of a list, page after page."""
         cursor: str | None = None
         while True:
-            page = self.get(path, cursor=cursor, limit=200, **params)
+            page = self.get(path, cursor=cursor, limit=size, **params)
             yield from page["items"]
             cursor = page.get("next_cursor")
             if not cursor:
@@ -77,11 +109,12 @@ class Client:
         except httpx.TimeoutException:
             raise Unreachable(f"{self._url} doesn't answer in time: look at the gateway's log") from None
         except httpx.TransportError as error:
-            raise Unreachable(f"nothing answers at {self._url} ({error}): start it with `proctor up`") from None
-        except httpx.InvalidURL as error:
-            raise Failure(f"PROCTOR_URL {self._url!r} isn't an address: {error}") from None
+            hint = (
+                "start it with `proctor up`" if is_local(self._url) else "is it right, and does `proctor up` run there?"
+            )
+            raise Unreachable(f"nothing answers at {self._url} ({error}): {hint}") from None
         if response.is_error:
-            raise _refusal(response)
+            raise _refusal(response, self._token_place)
         return _body(response, self._url)
 
 
@@ -96,16 +129,16 @@ def _body(response: httpx.Response, url: str) -> Json:
     try:
         return cast("Json", response.json())
     except ValueError:
-        raise Failure(f"{url} doesn't answer like Proctor: is PROCTOR_URL right?") from None
+        raise Failure(f"{url} doesn't answer like Proctor: is the address right?", code=Exit.UNREACHABLE) from None
 
 
-def _refusal(response: httpx.Response) -> Failure:
+def _refusal(response: httpx.Response, token_place: str) -> Failure:
     try:
         problem = cast("Json", response.json())
     except ValueError:
         problem = {}
     if response.status_code == HTTPStatus.UNAUTHORIZED:
-        hint = ": check the token in the home or PROCTOR_TOKEN"
+        hint = f": check {token_place}"
     else:
         hint = f" (incident {problem['incident']})" if problem.get("incident") else ""
     message = problem.get("detail") or problem.get("error") or f"HTTP {response.status_code} {response.reason_phrase}"
@@ -116,7 +149,7 @@ def _refusal(response: httpx.Response) -> Failure:
         message, details = details[0], ()
     elif details and message.startswith(_place(parts(problem, "issues")[0])):
         message = f"{len(details)} problems"
-    return Refused(response.status_code, f"{message}{hint}", details)
+    return Refused(response.status_code, f"{message}{hint}", details, problem.get("code"))
 
 
 def _issue(issue: Json) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from proctor.cli.client import Client, Unreachable, segment
 from proctor.cli.documents import ENDED, Json, parts
-from proctor.cli.failure import Failure
+from proctor.cli.failure import Exit, Failure
 from proctor.cli.output import notice
 
 POLL_SECONDS: Final = 0.3
@@ -56,7 +56,7 @@ def poll(
             if done(answer):
                 return answer
         if time.monotonic() - began > limit:
-            raise Failure(f"not done after {limit:.0f} s; it goes on without this command")
+            raise Failure(f"not done after {limit:g} s; it goes on without this command", code=Exit.TIMED_OUT)
         time.sleep(POLL_SECONDS)
 
 

@@ -1,6 +1,7 @@
 """Options every client command has, and the two ways to answer: for people and as JSON."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -38,5 +39,18 @@ def say(text: str) -> None:
 
 
 def notice(text: str) -> None:
-    """For people only: on stderr, so that stdout stays what was asked for."""
-    errors.print(text, markup=False, soft_wrap=True)
+    """On stderr, so that stdout stays what was asked for; with --json a line of JSON as well."""
+    if wants_json():
+        tell("notice", text)
+    else:
+        errors.print(text, markup=False, soft_wrap=True)
+
+
+def tell(what: str, told: Any) -> None:  # noqa: ANN401 - any JSON value
+    """One line of JSON on stderr."""
+    typer.echo(json.dumps({what: told}, ensure_ascii=False), err=True)
+
+
+def wants_json() -> bool:
+    """By the command line as a whole, so that what is wrong with it is told as JSON too."""
+    return "--json" in sys.argv[1:]

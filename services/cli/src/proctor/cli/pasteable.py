@@ -11,9 +11,10 @@ from proctor.service.settings import default_home
 
 def pasteable(*words: str, home: Path | None) -> str:
     """`proctor` and these words: with the program's path, unless a shell is sure to find it, and with the home, unless
-    it is the default."""
+    it is the default; without a home, with the profile that was named."""
     chosen = [] if home is None or home == default_home() else ["--home", str(home)]
-    return shlex.join([_program(), *words, *chosen])
+    profile = os.environ.get("PROCTOR_PROFILE") if home is None else None
+    return shlex.join([_program(), *(["--profile", profile] if profile else []), *words, *chosen])
 
 
 def _program() -> str:

@@ -1,6 +1,6 @@
 """`proctor benchmark`: add, look at, read again, remove."""
 
-from collections.abc import Iterator
+import sys
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -9,11 +9,16 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from proctor.cli.access import find_access
+from proctor.cli.arguments import BenchmarkArgument
 from proctor.cli.benchmarks import find_benchmark
 from proctor.cli.client import Client, Refused, segment
+from proctor.cli.commands.validate import PathArgument, validate
+from proctor.cli.completion import complete_harness
+from proctor.cli.display.benchmark import benchmark_facts, counted, task_table, unusable
+from proctor.cli.display.facts import make_facts
 from proctor.cli.display.table import make_table
-from proctor.cli.documents import Json, named, parts
-from proctor.cli.failure import Failure
+from proctor.cli.documents import Json
+from proctor.cli.failure import Exit, Failure
 from proctor.cli.follow import follow_sync
 from proctor.cli.output import HomeOption, JsonOption, errors, notice, print_json, say, show
 from proctor.cli.pasteable import pasteable
@@ -25,10 +30,7 @@ app = typer.Typer(no_args_is_help=True, help="Add benchmarks and look at them.")
 
 MOST_NAMES: Final = 10
 
-BenchmarkArgument = Annotated[str, typer.Argument(help="Key, name or id of a benchmark.")]
-PathArgument = Annotated[
-    Path, typer.Argument(exists=True, file_okay=False, help="A folder of Harbor tasks, or one task.")
-]
+WaitOption = Annotated[bool, typer.Option("--wait/--no-wait", help="Show progress until it can be run.")]
 
 
 @app.command()
@@ -36,10 +38,14 @@ def add(  # noqa: PLR0917 - typer calls it by name
     path: PathArgument,
     name: Annotated[str | None, typer.Option(help="Name to show.", show_default="the dataset's")] = None,
     key: Annotated[str | None, typer.Option(help="What to call it by.", show_default="the dataset's name")] = None,
-    harness: Annotated[str | None, typer.Option(help="Harness to take where a run names none.")] = None,
+    harness: Annotated[
+        str | None,
+        typer.Option(help="Harness to take where a run names none.", autocompletion=complete_harness),
+    ] = None,
     threshold: Annotated[
         float | None, typer.Option(min=0, max=1, help="Score that passes.", show_default="1.0")
     ] = None,
+    wait: WaitOption = True,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -58,7 +64,7 @@ def add(  # noqa: PLR0917 - typer calls it by name
     with Client(find_access(home)) as client:
         source = _upload(client, path, archive)
         added = _added(client, {**_present(body), "source": source}, path, home)
-        _finish(client, added, as_json=as_json)
+        _finish(client, added, wait=wait, as_json=as_json)
 
 
 @app.command("list")
@@ -85,27 +91,22 @@ def list_benchmarks(home: HomeOption = None, as_json: JsonOption = False) -> Non
 
 @app.command()
 def info(benchmark: BenchmarkArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Show a benchmark, its task sets and its tasks."""
+    """Show a benchmark, what its tasks need, and its tasks."""
     with Client(find_access(home)) as client:
         found = find_benchmark(client, benchmark)
         tasks = client.get(f"benchmarks/{segment(found['id'])}/tasks")
     if as_json:
         print_json({**found, **tasks})
         return
-    for label in ("key", "name", "description", "status", "version", "default_harness", "pass_threshold", "error"):
-        if found.get(label) is not None:
-            say(f"{label.replace('_', ' '):<16} {found[label]}")
-    for task_set in tasks["task_sets"]:
-        say(f"{'task set':<16} {task_set['name']} ({task_set['task_count']} tasks)")
-    rows = [[task["name"], task.get("category") or "-", task.get("difficulty") or "-"] for task in tasks["tasks"]]
-    if rows:
+    show(make_facts(benchmark_facts(found, tasks)))
+    if tasks["tasks"]:
         say("")
-        show(make_table(["Task", "Category", "Difficulty"], rows, dispensable=["Difficulty", "Category"]))
-    unusable = list(_unusable(tasks))
-    if unusable:
+        show(task_table(tasks["tasks"]))
+    left_out = list(unusable(tasks))
+    if left_out:
         say("")
-        say(f"{len(unusable)} can't be used:")
-        for line in unusable:
+        say(f"{len(left_out)} can't be used:")
+        for line in left_out:
             say(f"  {line}")
 
 
@@ -115,6 +116,7 @@ def sync(
     path: Annotated[
         Path | None, typer.Argument(exists=True, file_okay=False, help="A folder with its new content.")
     ] = None,
+    wait: WaitOption = True,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -127,16 +129,27 @@ def sync(
     with Client(find_access(home)) as client:
         found = find_benchmark(client, benchmark)
         body: Json = {"source": _upload(client, path, archive)} if path and archive is not None else {}
-        _finish(client, client.post(f"benchmarks/{segment(found['id'])}/sync", body), as_json=as_json)
+        begun = client.post(f"benchmarks/{segment(found['id'])}/sync", body)
+        _finish(client, begun, wait=wait, as_json=as_json)
 
 
 @app.command()
-def remove(benchmark: BenchmarkArgument, home: HomeOption = None) -> None:
-    """Remove a benchmark of your own; its runs stay."""
+def remove(
+    benchmark: BenchmarkArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove a benchmark of your own; its runs stay. In a terminal it asks first."""
     with Client(find_access(home)) as client:
         found = find_benchmark(client, benchmark)
+        if not yes and sys.stdin.isatty() and not typer.confirm(f"Remove {found['key']}?", err=True):
+            raise Failure(f"{found['key']} stays")
         client.delete(f"benchmarks/{segment(found['id'])}")
-    say(f"removed {found['key']}")
+    if as_json:
+        print_json({"id": found["id"], "key": found["key"], "removed": True})
+    else:
+        say(f"removed {found['key']}")
 
 
 def _added(client: Client, body: Json, path: Path, home: Path | None) -> Json:
@@ -152,6 +165,7 @@ def _added(client: Client, body: Json, path: Path, home: Path | None) -> Json:
         raise Failure(
             f"there is a benchmark {body['key']} already: choose another --key, or give it this content",
             details=(sync,),
+            code=Exit.REFUSED,
         ) from None
 
 
@@ -169,7 +183,13 @@ def _upload(client: Client, path: Path, archive: bytes) -> Json:
     return {"kind": "upload", "object": stored["object"], "origin": str(path)}
 
 
-def _finish(client: Client, benchmark: Json, *, as_json: bool) -> None:
+def _finish(client: Client, benchmark: Json, *, wait: bool, as_json: bool) -> None:
+    if not wait:
+        if as_json:
+            print_json(benchmark)
+        else:
+            say(f"{benchmark['key']} is {benchmark['status']}")
+        return
     with Progress(
         TextColumn("reading {task.description}", markup=False),
         BarColumn(bar_width=28),
@@ -187,15 +207,9 @@ def _finish(client: Client, benchmark: Json, *, as_json: bool) -> None:
     if as_json:
         print_json({**ready, "unavailable": tasks["unavailable"]})
         return
-    count = ready["task_count"]
-    say(f"{ready['key']} is ready: {count} task{'' if count == 1 else 's'}, version {ready['version']}")
-    for line in _unusable(tasks):
+    say(f"{ready['key']} is ready: {counted(ready['task_count'])}, version {ready['version']}")
+    for line in unusable(tasks):
         notice(f"can't be used: {line}")
-
-
-def _unusable(tasks: Json) -> Iterator[str]:
-    """A line for each task that is left out, with its reason."""
-    return (named(task["name"], task["reason"]) for task in parts(tasks, "unavailable"))
 
 
 def _tasks(benchmark: Json) -> str:
@@ -206,3 +220,6 @@ def _tasks(benchmark: Json) -> str:
 
 def _present(body: dict[str, Any]) -> Json:
     return {key: value for key, value in body.items() if value is not None}
+
+
+app.command()(validate)

@@ -1,10 +1,7 @@
 """`proctor leaderboard`: who is ahead."""
 
-from typing import Annotated
-
-import typer
-
 from proctor.cli.access import find_access
+from proctor.cli.arguments import BenchmarkArgument
 from proctor.cli.benchmarks import find_benchmark
 from proctor.cli.client import Client, segment
 from proctor.cli.display.board import board_notes, board_rows, board_table
@@ -13,7 +10,7 @@ from proctor.cli.output import HomeOption, JsonOption, print_json, say, show
 
 
 def leaderboard(
-    benchmark: Annotated[str, typer.Argument(help="Key, name or id of a benchmark.")],
+    benchmark: BenchmarkArgument,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:

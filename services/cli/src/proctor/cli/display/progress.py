@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from proctor.cli.documents import ENDED, Json, parts
+from proctor.cli.output import notice
 
 PLAIN_SECONDS: Final = 2.0
 """The shortest time between two plain lines that only count."""
@@ -84,7 +85,10 @@ class LineView:
             self._said, self._at = news, time.monotonic()
 
     def say(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        if self._console.stderr:
+            notice(text)
+        else:
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 class BarView:

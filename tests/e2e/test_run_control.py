@@ -95,7 +95,7 @@ async def test_a_run_is_steered_to_its_end_and_made_again(
     assert found[errored]["kind"] == "secret_missing"
     assert (await full.put("/secrets/TOKEN", json=SECRET)).is_success
     assert "tried again" in await proctor("retry", name, found[errored]["identity"])
-    assert "agent 1" in await proctor("stop-agent", name, "1", "--reason", "does nothing")
+    assert "stop of nop requested" in await proctor("stop-agent", name, "nop", "--reason", "does nothing")
     assert (await full.post(f"/runs/{run}/resume")).status_code == 202
     first = await ended(run)
     assert first["status"] == "finished", first

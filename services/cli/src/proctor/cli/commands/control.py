@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from proctor.cli.access import find_access
+from proctor.cli.agents import find_agent
 from proctor.cli.arguments import RunArgument
 from proctor.cli.client import Client, segment
+from proctor.cli.display.progress import agent_label
 from proctor.cli.documents import Json
 from proctor.cli.output import HomeOption, JsonOption, print_json, say
 
@@ -28,14 +30,16 @@ def resume(run: RunArgument, home: HomeOption = None, as_json: JsonOption = Fals
 
 def stop_agent(
     run: RunArgument,
-    agent: Annotated[int, typer.Argument(min=0, help="Index of the agent, counted from 0.")],
+    agent: Annotated[str, typer.Argument(help="The agent: its name, or its number from 0.")],
     reason: ReasonOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask one agent of a run to stop; the others go on."""
-    found = _ask(home, run, f"agents/{agent}/stop", reason)
-    _tell(found, f"stop of agent {agent} requested", as_json=as_json)
+    with Client(find_access(home)) as client:
+        meant = find_agent(client.get(f"runs/{segment(run)}"), agent)
+    found = _ask(home, run, f"agents/{meant['agent']}/stop", reason)
+    _tell(found, f"stop of {agent_label(meant)} requested", as_json=as_json)
 
 
 def retry(

@@ -8,12 +8,14 @@ from typing import Annotated, Any, cast
 import typer
 
 from proctor.cli.access import find_access
+from proctor.cli.agents import find_agent
 from proctor.cli.arguments import RunArgument
 from proctor.cli.client import Client, segment
 from proctor.cli.commands.run import answer, read, watch_to_end
 from proctor.cli.documents import Json, part, texts
-from proctor.cli.failure import Failure
+from proctor.cli.failure import Misused
 from proctor.cli.output import HomeOption, JsonOption, notice
+from proctor.cli.thresholds import ThresholdOption
 
 
 def rerun(  # noqa: PLR0917 - typer calls it by name
@@ -22,7 +24,8 @@ def rerun(  # noqa: PLR0917 - typer calls it by name
         bool, typer.Option("--errored", help="Keep the results that count, and try the others again.")
     ] = False,
     agents: Annotated[
-        list[int] | None, typer.Option("--agent", min=0, help="Index of an agent to run again; may be repeated.")
+        list[str] | None,
+        typer.Option("--agent", help="An agent to run again: its name, or its number from 0; may be repeated."),
     ] = None,
     added: Annotated[
         list[Path] | None,
@@ -32,6 +35,7 @@ def rerun(  # noqa: PLR0917 - typer calls it by name
     wait: Annotated[
         bool, typer.Option("--wait", help="Show progress until it ends; exit 1 unless it finished.")
     ] = False,
+    fail_under: ThresholdOption = None,
     key: Annotated[
         str | None, typer.Option("--idempotency-key", help="A repeat with the same key is the same run.")
     ] = None,
@@ -44,22 +48,25 @@ def rerun(  # noqa: PLR0917 - typer calls it by name
     that count are taken over where everything they depend on is equal. Secrets that came with the first run are read
     from the environment again.
     """
+    if fail_under and not wait:
+        raise Misused("--fail-under needs --wait")
     body: Json = {"add_agents": [agent for file in added or [] for agent in agents_of(file)]}
     if errored:
         body["mode"] = "errored"
-    if agents:
-        body["agents"] = agents
     if attempts is not None:
         body["attempts_per_task"] = attempts
     with Client(find_access(home)) as client:
         path = f"runs/{segment(run)}"
-        required = texts(part(part(client.get(path), "config"), "secrets"), "required")
+        source = client.get(path)
+        if agents:
+            body["agents"] = [find_agent(source, agent)["agent"] for agent in agents]
+        required = texts(part(part(source, "config"), "secrets"), "required")
         body["secrets"] = {"provided": {name: os.environ[name] for name in required if name in os.environ}}
         new = client.post(f"{path}/rerun", body, key=key)
         for warning in texts(new, "warnings"):
             notice(f"warning: {warning}")
         if wait:
-            watch_to_end(client, new["id"], as_json=as_json)
+            watch_to_end(client, new["id"], as_json=as_json, thresholds=fail_under or ())
         else:
             answer(new, home, as_json=as_json)
 
@@ -69,8 +76,8 @@ def agents_of(file: Path) -> list[dict[str, Any]]:
     try:
         document = tomllib.loads(read(file))
     except tomllib.TOMLDecodeError as error:
-        raise Failure(f"{file}: {error}") from None
+        raise Misused(f"{file}: {error}") from None
     listed = document.get("agents", [document])
     if not isinstance(listed, list) or not all(isinstance(agent, dict) for agent in cast("list[object]", listed)):
-        raise Failure(f"{file}: agents: write each under [[agents]]")
+        raise Misused(f"{file}: agents: write each under [[agents]]")
     return cast("list[dict[str, Any]]", listed)

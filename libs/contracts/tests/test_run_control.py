@@ -83,6 +83,24 @@ def test_spending_is_every_tries_and_dispatches_leave_lost_ones_out(histories: A
     assert run_with(histories, *first, lost).dispatches == 0
 
 
+def test_a_retry_that_comes_too_late_changes_nothing(histories: Any) -> None:
+    place = histories.Place(epoch=1)
+    errored = [
+        *histories.walk([0] * 2, 1, 1, 1, 1)[0][2:],
+        histories.of_attempt("attempt.lease_lost", "0-0-1", 1, place),
+        histories.of_attempt("attempt.settled", "0-0-1", 1, place),
+    ]
+    retry = histories.of_attempt("attempt.retry_requested", "0-0-1", 1, place)
+    stop = histories.event("run.stop_requested", reason="enough", requested_by="owner")
+    agent = histories.event("run.agent_stop_requested", agent=0, reason="enough", requested_by="owner")
+    reached = histories.event("run.budget_reached", scope="run", unit="usd", limit=1, used=2)
+    assert run_with(histories, *errored, retry).attempt("0-0-1").status == "retry_wait"
+    for ending in (stop, agent, reached, histories.event("run.attempts_cancelled", reason="enough")):
+        assert run_with(histories, *errored, ending, retry).attempt("0-0-1").status == "errored"
+    finished = histories.event("run.finished", passed=0, failed=0, errored=1, cancelled=0)
+    assert run_with(histories, *errored, retry, finished).attempt("0-0-1").status == "cancelled"
+
+
 @pytest.mark.parametrize(
     ("use", "rates", "dollars"),
     [

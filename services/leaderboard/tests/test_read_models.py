@@ -181,13 +181,14 @@ async def test_a_rebuild_takes_over_under_a_running_service(
     assert await dump(pool, "again") == await dump(pool, SCHEMA)
 
 
-NEWEST = {
+WIDENED = {
     "benchmarks": ("judge",),
     "runs": ("paused", "budget", "budget_reached", "rates", "rerun_of", "reused_from", "reused", "dispatches"),
     "agents": ("reused", "cpu_seconds", "memory_peak_bytes", "sandbox_cost_usd"),
     "results": ("sandbox_use", "reused_run", "reused_attempt"),
 }
-"""What the newest migration adds."""
+"""Columns that migration 3 adds; the one after it adds these indexes."""
+INDEXES = ("results_by_identity", "results_by_kind")
 
 
 async def test_an_upgrade_reads_the_log_again_and_equals_a_rebuild(
@@ -197,11 +198,11 @@ async def test_an_upgrade_reads_the_log_again_and_equals_a_rebuild(
         last = await append(history(9, agents=("oracle", "nop"), wild=True))
         await service.settled(last)
     drops = "; ".join(
-        f"ALTER TABLE {table} DROP COLUMN {column} CASCADE" for table, columns in NEWEST.items() for column in columns
+        f"ALTER TABLE {table} DROP COLUMN {column} CASCADE" for table, columns in WIDENED.items() for column in columns
     )
-    newest = "(SELECT max(number) FROM migrations)"
     await pool.execute(
-        f"SET search_path TO leaderboard; {drops}; DELETE FROM migrations WHERE number = {newest}; RESET search_path"
+        f"SET search_path TO leaderboard; {drops}; DROP INDEX {', '.join(INDEXES)}; "
+        "DELETE FROM migrations WHERE number >= 3; RESET search_path"
     )
     await migrate(pool, PACKAGE, SCHEMA)
     assert await service.position() == 0

@@ -74,7 +74,7 @@ def test_nothing_is_taken_over_from_another_measurement(make_story: MakeStory, p
     [
         ("config.agents.0.model", MODEL, ("", "f.")),
         ("config.agents.0.env", {"DEBUG": ""}, ("", "f.")),
-        ("config.agents.1.name", "renamed", ("pp", "f.")),
+        ("config.agents.1.name", "renamed", ("pp", "")),
         ("config.agents.1.harness", "oracle", ("pp", "")),
         ("tasks.0.digest", "sha256:1", (".p", "..")),
         ("tasks.1.environment_digest", "other", ("p.", "f.")),

@@ -95,16 +95,39 @@ def test_a_used_up_budget_lets_what_is_under_way_end_and_stops_the_run(make_stor
     story = make_story(tasks=3, budget={"attempts": 2}).until("passed", "0-0-1").until("claimed", "0-1-1")
     assert story.track.slots() == 0
     event = reached(story.track.budget, Used(2, 0), Used())
+    assert types(story, event) == [], "an attempt is under way"
+    for kind in ("sandbox_ready", "agent_started", "agent_finished"):
+        story.attempt(f"attempt.{kind}", "0-1-1")
+    for kind in ("grade.dispatched", "grade.claimed", "attempt.graded"):
+        story.attempt(kind, "0-1-1")
     assert types(story, event) == ["run.budget_reached"]
     story.say(event, "scheduler")
-    assert types(story) == [], "an attempt is under way"
-    story.until("passed", "0-1-1")
     assert types(story) == ["run.attempts_cancelled"]
     story.run("attempts_cancelled", reason="the budget is used up")
     for key in ("0-0-1", "0-1-1"):
         story.attempt("attempt.cleaned", key)
     assert types(story) == ["run.stopped"]
     assert [story.state.attempt(f"0-{task}-1").status for task in range(3)] == ["passed", "passed", "cancelled"]
+
+
+@pytest.mark.parametrize("limit", [{"attempts": 2}, {"usd": 1.0}])
+def test_what_a_lost_runner_had_is_dispatched_again_whatever_is_used_up(
+    make_story: MakeStory, limit: dict[str, Any]
+) -> None:
+    story = make_story(tasks=3, budget=limit).until("claimed", "0-0-1").until("agent_running", "0-1-1")
+    story.attempt("attempt.agent_finished", "0-1-1", 0.0, usage={"cost_usd": 1.5})
+    story.attempt("attempt.lease_lost", "0-0-1")
+    event = reached(story.track.budget, Used(2, 1.5), Used())
+    assert types(story, event, "0-0-1") == []
+    assert story.track.slots() == 1 if "usd" in limit else story.track.slots() >= 1
+    assert story.track.next_attempt(0.0) == "0-0-1"
+
+
+def test_under_a_limit_in_dollars_a_place_is_free_once_its_sandbox_is_gone(make_story: MakeStory) -> None:
+    story = make_story(tasks=3, slots=1, budget={"usd": 1.0}).until("passed", "0-0-1")
+    assert story.track.slots() == 0
+    story.attempt("attempt.cleaned", "0-0-1")
+    assert story.track.slots() == 1
 
 
 def test_a_run_that_just_fits_its_budget_finishes(make_story: MakeStory) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 from proctor.contracts.entrant import AgentName
 from proctor.contracts.events import Usage
 from proctor.contracts.folds.attempt import AttemptState
+from proctor.contracts.folds.run import DEAREST_USD
 from proctor.contracts.metering import PhaseUse, SandboxRates, cpu_of, peak_of, sandbox_cost
 from proctor.contracts.states import IN_SLOT, TERMINAL_ATTEMPT, TERMINAL_RUN, AttemptStatus, RunStatus
 
@@ -78,8 +79,12 @@ class AgentModel:
 
 
 def plausible(usage: Usage) -> Usage:
-    """What a harness can't have meant is unknown: negative, not finite, or beyond what a float counts exactly."""
-    return Usage(**{name: value if value is None or 0 <= value <= MOST else None for name, value in usage})
+    """What a harness can't have meant is unknown: negative, not finite, too dear, or beyond what a float counts
+    exactly."""
+    most = {"cost_usd": DEAREST_USD}
+    return Usage(
+        **{name: value if value is None or 0 <= value <= most.get(name, MOST) else None for name, value in usage}
+    )
 
 
 def _plus[Number: (int, float)](total: Number | None, reported: Number | None) -> Number | None:

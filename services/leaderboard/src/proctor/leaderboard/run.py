@@ -30,9 +30,9 @@ from proctor.leaderboard.identity import Identities, identities
 from proctor.leaderboard.result import Result, advance, cancelled, cleaned, taken_over
 
 UNPLANNED = Identities((), ())
-_CANCELLING = (AttemptCancelled, RunStopped)
+_CANCELLING = (AttemptCancelled, RunStopped, RunFinished)
 _RECOUNTED = (*_CANCELLING, ResultsReused)
-_OF_ALL_AGENTS = (RunSubmitted, RunPlanned, RunFinished, RunFailed, *_RECOUNTED)
+_OF_ALL_AGENTS = (RunSubmitted, RunPlanned, RunFailed, *_RECOUNTED)
 
 
 @dataclass(frozen=True, slots=True)

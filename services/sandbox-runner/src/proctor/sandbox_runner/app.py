@@ -46,7 +46,7 @@ async def serve(settings: RunnerSettings, stop: asyncio.Event) -> None:
             stop,
             _take_work(broker, runner),
             beats.keep(),
-            sweep.keep_swept(outside, settings.home),
+            sweep.keep_swept(runner, outside, settings.home),
             report_health(settings, lambda: answers(connection)),
         )
     finally:

@@ -98,6 +98,9 @@ class Runner:
         async with self._place_free:
             await self._place_free.wait_for(lambda: len(self._tries) < self.capacity or self.draining)
 
+    def has(self, held: Held) -> bool:
+        return key_of(held) in self._tries
+
     # orders
 
     def beat(self, version: str, pool: str) -> Beat:

@@ -88,13 +88,15 @@ async def _history(outside: Outside, held: Held) -> tuple[RunState, AttemptWork 
     return state, work
 
 
-async def keep_swept(outside: Outside, home: Path) -> None:
-    """Every 20 s, remove what is over on this engine and what dead runners of this home left."""
+async def keep_swept(runner: Runner, outside: Outside, home: Path) -> None:
+    """Every 20 s, remove what is over on this engine and what dead runners of this home left. What this runner has is
+    its own to clean, with what it used."""
     backend = outside.backends.preferred
     while True:
         await asyncio.sleep(SWEEP_SECONDS)
         try:
-            over = await _over(outside, [held for _, held in await _found(backend)])
+            found = await _found(backend)
+            over = await _over(outside, [held for _, held in found if not runner.has(held)])
             await _remove(outside, backend, over)
             await _speak_for_the_dead(outside, home)
         except Exception:

@@ -249,6 +249,7 @@ class Engine:
         now = time.monotonic()
         free = self._free(react.DEFAULT_POOL)
         for track in allocate.share(list(self.tracks.values()), free, now):
+            await self._account(track)
             key = track.next_attempt(now)
             if key is not None and track.lock is not None and track.slots() > 0:
                 await self._contained(track, self._dispatch_one(track, track.lock, key))
@@ -257,7 +258,8 @@ class Engine:
             await self._explain_waiting(now)
 
     async def _dispatch_one(self, track: Track, lock: RunLock, key: str) -> None:
-        await self._append(track, [react.dispatch(track.state, lock, key)])
+        track.pending = True
+        track.pending = await self._append(track, [react.dispatch(track.state, lock, key)])
 
     def _free(self, pool: str) -> int:
         held: Counter[str] = Counter()

@@ -44,5 +44,6 @@ class Ledger:
 
     def used(self, month: Month, tracks: Iterable[Track]) -> Used:
         closed = self._closed.get(month, {})
-        going = (track.state for track in tracks if track.month == month and track.state.run not in closed)
-        return total([*closed.values(), *map(used_by, going)])
+        going = [track for track in tracks if track.month == month and track.state.run not in closed]
+        written = Used(attempts=sum(track.pending for track in going))
+        return total([*closed.values(), *(used_by(track.state) for track in going), written])

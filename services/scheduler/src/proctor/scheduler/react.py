@@ -66,12 +66,17 @@ def _why(state: RunState) -> str:
 
 
 def _spent(state: RunState, budget_reached: BudgetReached | None) -> list[RunEvent]:
-    """What is under way ends by itself; then the run is stopped. A run with nothing left to dispatch just ends."""
-    if state.settled + state.in_slots >= state.expected:
+    """Once what was under way has ended, the run is stopped. A run with nothing left to dispatch just ends."""
+    if state.in_slots or state.settled >= state.expected or any(map(lost_before, state.attempts.values())):
         return []
     if state.budget_reached is None:
         return [budget_reached] if budget_reached else []
-    return [] if state.in_slots else [AttemptCancelled(reason=_why(state))]
+    return [AttemptCancelled(reason=_why(state))]
+
+
+def lost_before(attempt: AttemptState) -> bool:
+    """It was under way when its runner was lost, so it is dispatched again whatever is used up by now."""
+    return attempt.status is AttemptStatus.PLANNED and attempt.epoch > 0
 
 
 def _stop(state: RunState, reason: str) -> list[RunEvent]:

@@ -13,7 +13,7 @@ TO_RUN = "."
 
 
 def reuse(submitted: RunSubmitted, lock: RunLock, source: RunState, source_lock: RunLock | None) -> ResultsReused:
-    """Pure. An agent's settings are its configuration but for its name, the values of its environment by their
+    """Pure. An agent's settings are its configuration, its name included, the values of its environment by their
     fingerprint, and what of the run's settings a result depends on. Of equal agents each takes over one's results."""
     tasks = _same_tasks(lock, source_lock)
     agents = _same_agents(submitted, lock, source, source_lock)
@@ -69,7 +69,7 @@ def _settings(submitted: RunSubmitted, lock: RunLock) -> list[str | None]:
     if len(submitted.settings) != len(lock.config.agents):
         return [None for _ in lock.config.agents]
     return [
-        agent.model_copy(update={"name": None}).model_dump_json() + fingerprint
+        agent.model_dump_json() + fingerprint
         for agent, fingerprint in zip(lock.config.agents, submitted.settings, strict=True)
     ]
 

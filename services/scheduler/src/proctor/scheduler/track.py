@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from proctor.contracts.events import AttemptCancelled, Budget, RunSubmitted
+from proctor.contracts.events import AttemptCancelled, AttemptDispatched, Budget, RunSubmitted
 from proctor.contracts.folds import run as runs
 from proctor.contracts.folds.attempt import AttemptState
 from proctor.contracts.folds.run import RunState
@@ -27,7 +27,8 @@ def month_of(record: Recorded) -> Month:
 class Track:
     """`awaited`: the sequence of our last append; nothing is decided before the fold has reached it. `entered`:
     when an attempt in a slot came into its state; `due`: when a retry may start (monotonic seconds). `served`: the
-    sequence of the run's last dispatch. `month_used`: what the month it counts in has used, where that is limited."""
+    sequence of the run's last dispatch. `month_used`: what the month it counts in has used, where that is limited.
+    `pending`: a dispatch is written and not folded yet."""
 
     state: RunState
     lock: RunLock | None = None
@@ -42,6 +43,7 @@ class Track:
     moved: float = 0.0
     month: Month | None = None
     month_used: Used = field(default_factory=Used)
+    pending: bool = False
     cells: Iterator[Cell] | None = None
     upcoming: str | None = None
 
@@ -60,6 +62,8 @@ class Track:
             return None
         if isinstance(record.event, RunSubmitted):
             self.month = month_of(record)
+        if isinstance(record.event, AttemptDispatched):
+            self.pending = False
         self.moved = now
         if self.state.status is not status or isinstance(record.event, AttemptCancelled):
             self.since = now
@@ -124,8 +128,18 @@ class Track:
             return 0
         if state.paused is not None or state.budget_reached is not None or state.awaits_reuse:
             return 0
-        free = plan.max_concurrent_attempts - state.in_slots
-        return int(min(free, room(self.budget, used_by(state), self.month_used)))
+        allowed = max(room(self.budget, used_by(state), self.month_used), self._lost())
+        return int(min(plan.max_concurrent_attempts - self._busy(), allowed))
+
+    def _lost(self) -> int:
+        return sum(self.state.attempt(key).status is AttemptStatus.PLANNED for key in set(self.again))
+
+    def _busy(self) -> int:
+        """Under a limit in dollars a place is free only when it is known what its sandbox cost."""
+        limits = self.budget
+        if limits is None or (limits.usd, limits.month_usd) == (None, None):
+            return self.state.in_slots
+        return max(self.state.in_slots, len(self.state.sandboxes))
 
     @property
     def budget(self) -> Budget | None:

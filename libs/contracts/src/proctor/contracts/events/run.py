@@ -21,8 +21,9 @@ class Budget(Frozen):
 
 class RunSubmitted(Frozen):
     """`config` holds names of literals, never their values; `settings` has a keyed fingerprint of each agent's
-    values, so that equal ones can be told. `manifest` names the pinned version's task list. `reuse`: results of
-    `rerun_of` that count and would come out of the same settings are taken over."""
+    values, so that equal ones can be told. `manifest` names the pinned version's task list. `budget` is what holds,
+    `own_budget` what the run itself asked for. `reuse`: results of `rerun_of` that count and would come out of the
+    same settings are taken over."""
 
     type: Literal["run.submitted"] = "run.submitted"
     run: Token
@@ -38,6 +39,7 @@ class RunSubmitted(Frozen):
     submitted_by: str
     settings: tuple[str, ...] = ()
     budget: Budget | None = None
+    own_budget: Budget | None = None
     rates: SandboxRates = SandboxRates()
     judge: JudgeRule | None = None
     rerun_of: Token | None = None

@@ -14,8 +14,10 @@ from proctor.contracts.events import (
     BudgetReached,
     LeaseLost,
     ResultsReused,
+    RetryRequested,
     RunCleaned,
     RunFailed,
+    RunFinished,
     RunPaused,
     RunPlanned,
     RunResumed,
@@ -150,6 +152,8 @@ def _clean(state: RunState, event: AttemptCleaned) -> bool:
 def _apply_attempt(state: RunState, event: AttemptEvent, sequence: int) -> bool:
     if not state.contains(event.attempt) or state.ended:
         return False
+    if isinstance(event, RetryRequested) and _ending(state, event):
+        return False
     before = state.attempt(event.attempt)
     after = evolve(before, event, sequence)
     if after is before:
@@ -158,6 +162,12 @@ def _apply_attempt(state: RunState, event: AttemptEvent, sequence: int) -> bool:
     _put(state, event.attempt, before, after)
     _move(state, event.type, sequence)
     return True
+
+
+def _ending(state: RunState, event: RetryRequested) -> bool:
+    """Whether nothing more of the attempt's run or agent will be dispatched."""
+    stopping = state.stop is not None or state.cancelled or state.budget_reached is not None
+    return stopping or Cell.parse(event.attempt).agent in state.agent_stops
 
 
 def _account(state: RunState, event: AttemptEvent) -> None:
@@ -230,6 +240,9 @@ def _control(state: RunState, event: object, sequence: int) -> bool:
             state.paused = None
         case BudgetReached() if state.budget_reached is None:
             state.budget_reached = event
+        case RunFinished():
+            # an attempt that was asked for again while the run was about to finish
+            _cancel_all(state, sequence)
         case ResultsReused() if state.planned is not None and state.reused is None:
             state.reused = event
             _take_over(state, event, state.planned, sequence)

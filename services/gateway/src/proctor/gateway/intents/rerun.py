@@ -39,7 +39,7 @@ class Rerun(BaseModel):
     """`all` measures everything again; `errored` takes over the results that count, where everything they depend on
     is equal. Without a mode: `errored` when there are `add_agents` or `attempts_per_task`, else `all`. `agents` are
     those of the source that are in it again, by index: every one where it is absent. `secrets` and `budget_config`
-    are those of a submit; without the latter, the limits are the source's."""
+    are those of a submit; without the latter, the limits that the source asked for itself."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -63,7 +63,7 @@ async def rerun(edges: Edges, who: Principal, source: str, wanted: Rerun, key: s
     submitted = await _ended(edges, who.workspace, source)
     chosen = _chosen(submitted.config, wanted)
     whole = await with_values(edges, who.workspace, source, submitted.config)
-    submission = parse(_body(whole, chosen, wanted, submitted.budget))
+    submission = parse(_body(whole, chosen, wanted, submitted.own_budget))
     try:
         accepted = await accept_for(edges, who, submission, await _target(edges, who.workspace, submitted))
     except SecretsMissing as error:

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import asyncpg
 
 from proctor.contracts import records
-from proctor.contracts.events import RunSubmitted, StopRequested
+from proctor.contracts.events import Budget, RunSubmitted, StopRequested
 from proctor.contracts.ids import run_id
 from proctor.contracts.judge import JudgeRule
 from proctor.contracts.states import RunStatus
@@ -16,6 +16,7 @@ from proctor.eventlog import Conflict
 from proctor.eventlog.streams import MAX_EVENT_BYTES
 from proctor.gateway.access.principal import Principal, Role
 from proctor.gateway.billing.admission import admit
+from proctor.gateway.billing.budget import NO_BUDGET, RunBudget
 from proctor.gateway.edges import Edges
 from proctor.gateway.folds import run_head
 from proctor.gateway.intents.append import append
@@ -125,6 +126,7 @@ async def launch(edges: Edges, who: Principal, claim: Claim, order: Order) -> Su
         submitted_by=who.user,
         settings=order.settings or settings_of(edges.sealer, literals),
         budget=budget,
+        own_budget=_own(order.submission.budget),
         rates=edges.settings.sandbox_rates,
         rerun_of=order.rerun_of,
         reuse=order.reuse,
@@ -173,7 +175,9 @@ async def is_repeat(edges: Edges, claim: Claim) -> bool:
 def _check_same(used: bytes, request: bytes) -> None:
     if used != request:
         raise Conflicting(
-            "this Idempotency-Key was used for another submit; use a new one", code="IDEMPOTENCY_KEY_REUSED"
+            "this Idempotency-Key was used for another submit, or before the vault's key was rotated: look at the "
+            "newest runs before you submit again with a new one",
+            code="IDEMPOTENCY_KEY_REUSED",
         )
 
 
@@ -189,6 +193,10 @@ async def accept_for(edges: Edges, who: Principal, submission: Submission, row: 
     stored = await scopes_of(edges.pool, who.workspace, who.user, referenced(submission, manifest))
     known = () if target else await benchmarks.words(edges.pool, who.workspace)
     return accept(submission, target, manifest, known, stored)
+
+
+def _own(budget: RunBudget) -> Budget | None:
+    return None if budget == NO_BUDGET else Budget(usd=budget.usd, attempts=budget.attempts)
 
 
 def _target(row: benchmarks.Row) -> Target:

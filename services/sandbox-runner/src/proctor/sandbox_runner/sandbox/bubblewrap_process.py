@@ -55,9 +55,13 @@ async def spawn(arguments: Sequence[str], cgroup: Cgroup | None) -> Inmate:
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
-        with contextlib.suppress(SandboxError):
-            await end(await work)
+        await asyncio.shield(_abandoned(work))
         raise
+
+
+async def _abandoned(work: asyncio.Task[Inmate]) -> None:
+    with contextlib.suppress(SandboxError):
+        await end(await work)
 
 
 async def end(inmate: Inmate) -> None:

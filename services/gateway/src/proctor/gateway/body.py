@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from typing import Any, BinaryIO, Final, NamedTuple, cast
 
 from litestar import Request
@@ -17,6 +17,10 @@ ApiRequest = Request[Principal, str, State]
 
 ARCHIVE_TYPES: Final = frozenset({"application/gzip", "application/x-gzip", "application/octet-stream"})
 _GZIP: Final = b"\x1f\x8b"
+
+
+MOST_KEYS: Final = 1000
+MOST_TABLES: Final = 10_000
 
 
 class Upload(NamedTuple):
@@ -36,7 +40,26 @@ async def read_object(request: ApiRequest) -> dict[str, Any]:
         raise Invalid(f"the body isn't JSON: {error}") from None
     if not isinstance(body, dict):
         raise Invalid("the body must be a JSON object")
-    return cast("dict[str, Any]", body)
+    table = cast("dict[str, Any]", body)
+    if _crowded(table):
+        raise Invalid(f"the body has a table of over {MOST_KEYS:,} keys, or over {MOST_TABLES:,} tables and lists")
+    return table
+
+
+def _crowded(body: object) -> bool:
+    """What no request needs, and each key of which would be looked at."""
+    left, tables = [body], 0
+    while left and tables <= MOST_TABLES:
+        one = left.pop()
+        tables += 1
+        items = cast("Iterable[object]", one)
+        if isinstance(one, dict):
+            table = cast("dict[str, object]", one)
+            if len(table) > MOST_KEYS:
+                return True
+            items = table.values()
+        left += [item for item in items if isinstance(item, dict | list)]
+    return tables > MOST_TABLES
 
 
 async def spool_archive(request: ApiRequest, file: BinaryIO, limit: int) -> Upload:

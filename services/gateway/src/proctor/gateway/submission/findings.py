@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
+from rapidfuzz import fuzz, process
 
 from proctor.contracts import config as sections
 from proctor.contracts.config import RunConfig
@@ -51,16 +51,29 @@ _MESSAGES: Final = {
     "bool_type": "must be true or false",
     "timezone_aware": "must have a time zone",
 }
+MOST: Final = 100
+"""Problems that are told one by one. What is wrong in thousands of places is wrong in one way."""
+_CORRECTED: Final = 0.6
+_LONGEST: Final = 128
+"""Characters of a name that a message repeats."""
 _BLANK: Final = r"\S"
 _ORDER: Final = (*RunConfig.model_fields, "budget")
 
 
 def invalid(issues: Iterable[Issue]) -> Invalid:
     """Each issue once, in the order of the TOML."""
-    told = sorted(dict.fromkeys(issues), key=lambda issue: _order(issue.key))
+    found = sorted(dict.fromkeys(issues), key=lambda issue: _order(issue.key))
+    told = found[:MOST]
+    if len(found) > MOST:
+        told.append(more(found[MOST].key, len(found) - MOST))
     text = "; ".join(f"{issue.key}: {issue.message}" for issue in told[:3])
-    more = f"; and {len(told) - 3} more" if len(told) > 3 else ""
-    return Invalid(text + more, issues=tuple(told))
+    rest = f"; and {len(found) - 3} more" if len(found) > 3 else ""
+    return Invalid(text + rest, issues=tuple(told))
+
+
+def more(key: str, count: int) -> Issue:
+    """In place of those that aren't told."""
+    return Issue(key, f"and {count:,} more problem{'' if count == 1 else 's'}")
 
 
 def duplicates(key: str, names: Sequence[str]) -> Iterator[Issue]:
@@ -71,11 +84,12 @@ def duplicates(key: str, names: Sequence[str]) -> Iterator[Issue]:
 
 def closest(word: str, known: Iterable[str]) -> str | None:
     """The known word that was probably meant."""
-    candidates = list(known)
-    folded = {candidate.casefold(): candidate for candidate in candidates}
-    if word.casefold() in folded:
-        return folded[word.casefold()]
-    return next(iter(get_close_matches(word, candidates, n=1, cutoff=0.6)), None)
+    if len(word) > _LONGEST:
+        return None
+    found = process.extractOne(
+        word.casefold(), list(known), scorer=fuzz.ratio, processor=str.casefold, score_cutoff=100 * _CORRECTED
+    )
+    return found[0] if found else None
 
 
 def place_of(detail: ErrorDetails, at: Place = ()) -> Place:
@@ -112,7 +126,8 @@ def key_of(place: Place) -> str:
     """A place as a key of the TOML: `agents[0].model.model`."""
     text = ""
     for part in place:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        name = f"[{part}]" if isinstance(part, int) else part[:_LONGEST]
+        text += f".{name}" if text and isinstance(part, str) else name
     return text
 
 

@@ -1,11 +1,14 @@
 """Which tasks a run takes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
 
 from proctor.contracts.config import Tasks
 from proctor.contracts.manifest import Manifest, ManifestTask
-from proctor.gateway.submission.findings import closest, duplicates
+from proctor.gateway.submission.findings import MOST, closest, duplicates, more
 from proctor.service.errors import Issue
+
+_COMPARISONS: Final = 200_000
 
 
 def select(manifest: Manifest, wanted: Tasks) -> tuple[list[ManifestTask], list[Issue]]:
@@ -21,11 +24,10 @@ def select(manifest: Manifest, wanted: Tasks) -> tuple[list[ManifestTask], list[
     issues = [
         *duplicates("tasks.task_names", names),
         *duplicates("tasks.categories", categories),
-        *(_unknown_task(name, known, unavailable) for name in dict.fromkeys(names) if name not in known),
+        *_unknown_tasks([name for name in dict.fromkeys(names) if name not in known], known, unavailable),
         *(
             Issue("tasks.categories", f"no task is in the category {name!r}", closest(name, known_categories))
-            for name in dict.fromkeys(categories)
-            if name not in known_categories
+            for name in [name for name in dict.fromkeys(categories) if name not in known_categories][:MOST]
         ),
     ]
     chosen, chosen_categories = set(names), set(categories)
@@ -42,7 +44,15 @@ def _task_set(manifest: Manifest, wanted: str) -> tuple[list[ManifestTask], list
     return [], [Issue("tasks.task_set", f"the benchmark has no task set {wanted!r}: {hint}", closest(wanted, names))]
 
 
-def _unknown_task(name: str, known: Iterable[str], unavailable: Mapping[str, str]) -> Issue:
-    if name in unavailable:
-        return Issue("tasks.task_names", f"the task {name!r} can't be run: {unavailable[name]}")
-    return Issue("tasks.task_names", f"there is no task {name!r} in this version", closest(name, known))
+def _unknown_tasks(names: Sequence[str], known: Collection[str], unavailable: Mapping[str, str]) -> Iterator[Issue]:
+    """A likely intended name is looked for as long as that is quick."""
+    key, listed = "tasks.task_names", list(known)
+    looked_for = min(MOST, max(1, _COMPARISONS // max(1, len(listed))))
+    for place, name in enumerate(names[:MOST]):
+        if name in unavailable:
+            yield Issue(key, f"the task {name!r} can't be run: {unavailable[name]}")
+        else:
+            meant = closest(name, listed) if place < looked_for else None
+            yield Issue(key, f"there is no task {name!r} in this version", meant)
+    if len(names) > MOST:
+        yield more(key, len(names) - MOST)

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from proctor.gateway.submission.findings import issue_of, place_of
+from proctor.gateway.submission.findings import MOST, issue_of, key_of, more, place_of
 from proctor.gateway.text import Place
 from proctor.service.errors import Issue
 
@@ -32,6 +32,9 @@ def read[Part](kind: TypeAdapter[Part], raw: object, at: Place) -> Reading[Part]
             return Reading(kind.validate_python(raw), issues, frozenset(left_out))
         except ValidationError as error:
             details = error.errors(include_url=False)
+        if len(details) > MOST:
+            told = [issue_of(detail, at) for detail in details[:MOST]]
+            return Reading(None, (*told, more(key_of(at), len(details) - MOST)), frozenset({at}))
         # the first time says it all: later ones only miss what was left out
         issues = issues or tuple(issue_of(detail, at) for detail in details)
         broken = [place_of(detail, at)[len(at) :] for detail in details]

@@ -101,10 +101,11 @@ def _history() -> Iterator[Event]:
     )
     for task in range(TASKS):
         for number in range(1, ATTEMPTS + 1):
-            yield from _attempt(str(Cell(0, task, number)))
+            yield from attempt_events(str(Cell(0, task, number)))
 
 
-def _attempt(key: str) -> Iterator[Event]:
+def attempt_events(key: str) -> Iterator[Event]:
+    """A graded attempt of the run `run`."""
     sandbox = f"run-{key}-1"
     work = AttemptWork(
         workspace="bench",

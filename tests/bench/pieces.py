@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,11 +67,20 @@ async def platform(backend: str) -> AsyncGenerator[Pieces]:
                 "PROCTOR_RUNNER_CAPACITY": str(CAPACITY),
                 "PROCTOR_SUPERVISED": "1",
             }
-            processes = {name: _start(name, env, folder) for name in SERVICES}
-            try:
+            with services(SERVICES, env, folder) as processes:
                 yield Pieces(connection, folder, {**processes, "nats": server})
-            finally:
-                _stop(processes)
+
+
+@contextlib.contextmanager
+def services(
+    names: Iterable[str], env: Mapping[str, str], folder: Path
+) -> Generator[Mapping[str, subprocess.Popen[bytes]]]:
+    """What they say is in `<folder>/<service>.log`."""
+    processes = {name: _start(name, env, folder) for name in names}
+    try:
+        yield processes
+    finally:
+        _stop(processes)
 
 
 def _start(name: str, env: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:

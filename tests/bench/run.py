@@ -10,6 +10,10 @@ import append
 import attempts
 import engine_floor
 import folds
+import gateway_lists
+import gateway_logs
+import gateway_outputs
+import gateway_submit
 import harbor_jobs
 import report
 import startup
@@ -23,6 +27,10 @@ BENCHES: dict[str, Callable[[], list[Row]]] = {
     "bubblewrap": lambda: asyncio.run(attempts.measure("bubblewrap")),
     "docker": lambda: asyncio.run(attempts.measure("docker")),
     "docker-none": lambda: asyncio.run(attempts.measure("docker", "no-network")),
+    "gateway-submit": lambda: asyncio.run(gateway_submit.measure()),
+    "gateway-lists": lambda: asyncio.run(gateway_lists.measure()),
+    "gateway-logs": lambda: asyncio.run(gateway_logs.measure()),
+    "gateway-outputs": lambda: asyncio.run(gateway_outputs.measure()),
     "harbor": harbor_jobs.measure,
 }
 
@@ -49,7 +57,7 @@ def _line(one: Row) -> str:
         f"  {name} {value:,.3f}" for name, value in (("p95", one.p95), ("p99", one.p99)) if value is not None
     )
     more = "".join(f"\n    {key}: {value}" for key, value in one.more.items())
-    return f"{one.name:44} {one.p50:12,.3f} {one.unit:6}{spread}  n={one.n}{more}"
+    return f"{one.name:64} {one.p50:12,.3f} {one.unit:6}{spread}  n={one.n}{more}"
 
 
 if __name__ == "__main__":

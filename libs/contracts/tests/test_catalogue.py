@@ -2,7 +2,7 @@
 
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, get_args
 
 import pytest
@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from proctor.contracts import events
 from proctor.contracts.catalogue import CATALOGUE, LEVELS, STEPS, Language, Level, Names, Step, level_of, line
-from proctor.contracts.events import AgentFinished, AttemptGraded, RunFinished, SandboxReady
+from proctor.contracts.events import AgentFinished, AttemptGraded, Event, RunFinished, SandboxReady
 from proctor.contracts.events.attempt import GradeSeconds
 
 
@@ -30,6 +30,15 @@ CLASSES = {
     for kind in members(union)
 }
 LANGUAGES: tuple[Language, ...] = get_args(Language)
+
+
+def test_an_agent_that_is_stopped_is_named(make_event: Callable[..., Event]) -> None:
+    asked = make_event("run.agent_stop_requested", agent=1, reason="too dear", requested_by="owner")
+    cancelled = make_event("run.attempts_cancelled", agent=1, reason="too dear")
+    names = Names(agents=["oracle", "nop"])
+    assert line(asked, "en", names) == "stop of nop requested: too dear"
+    assert line(cancelled, "en", names) == "attempts without an outcome are cancelled, those of nop: too dear"
+    assert line(asked) == "stop of #1 requested: too dear"
 
 
 def test_every_event_type_has_a_row_and_every_row_an_event_type() -> None:

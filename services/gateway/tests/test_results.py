@@ -1,5 +1,7 @@
 """A run that was played to its end: results, files, log, board."""
 
+import base64
+import json
 from typing import Any
 
 import pytest
@@ -31,9 +33,22 @@ async def test_what_a_finished_run_shows(gateway: Any, run: dict[str, Any], mani
     first = (await get(f"{base}/results?limit=2")).json()
     second = (await get(f"{base}/results", params={"limit": 2, "cursor": first["next_cursor"]})).json()
     assert first["items"] + second["items"] == everything["items"]
-    for query, count in (("outcome=failed", 1), ("agent=0", 3), ("agent=1", 0), ("task=acme/copy-file", 1)):
+    counts = {
+        "outcome=failed": 1,
+        "agent=0": 3,
+        "agent=1": 0,
+        "task=acme/copy-file": 1,
+        "agent=0&outcome=passed&task=acme/copy-file": 1,
+        f"outcome=failed&cursor={first['next_cursor']}": 0,
+        f"outcome=passed&cursor={first['next_cursor']}": 1,
+    }
+    for query, count in counts.items():
         assert len((await get(f"{base}/results?{query}")).json()["items"]) == count
 
+    for key in ([2**31, 0, 0], [0, -(2**31), 0], [0, 0, 2**62]):
+        beyond = base64.urlsafe_b64encode(json.dumps(key).encode()).decode()
+        answer = await get(f"{base}/results", params={"cursor": beyond})
+        assert (answer.status_code, answer.json()["issues"][0]["key"]) == (400, "cursor"), key
     result = everything["items"][0]
     by_identity = (await get(f"{base}/results/{result['identity']}")).json()
     assert by_identity == result == (await get(f"{base}/results/0-0-1")).json()

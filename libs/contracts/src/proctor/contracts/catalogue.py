@@ -74,8 +74,8 @@ class Part(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """`en` and `zh` are `str.format` templates over the event's fields, `step_number` and `agent_number`, which count
-    from 1.
+    """`en` and `zh` are `str.format` templates over the event's fields, `step_number`, which counts from 1, and
+    `agent_name`.
     `raised` is the level where the event has an error kind. `public`: the feed carries it."""
 
     writer: Writer
@@ -139,8 +139,8 @@ CATALOGUE: Final[dict[str, Entry]] = {
         _G,
         _WARN,
         Step.STOP,
-        "stop of agent {agent_number} requested",
-        "已请求停止第 {agent_number} 个 agent",
+        "stop of {agent_name} requested",
+        "已请求停止 {agent_name}",
         (_REASON,),
     ),
     "run.paused": Entry(
@@ -168,7 +168,7 @@ CATALOGUE: Final[dict[str, Entry]] = {
         Step.STOP,
         "attempts without an outcome are cancelled",
         "未得出结果的尝试已取消",
-        (Part("agent_number", ", of agent {agent_number}", "，第 {agent_number} 个 agent"), _REASON),
+        (Part("agent_name", ", those of {agent_name}", "，{agent_name}"), _REASON),
     ),
     "run.finished": Entry(
         _S,
@@ -278,18 +278,23 @@ def level_of(event: Event) -> Level:
 def line(event: Event, language: Language = "en", names: Names | None = None) -> str:
     """The event as one line of the log, with the attempt it is about in front."""
     entry = CATALOGUE[event.type]
-    fields = _fields(event)
+    names = names or Names()
+    fields = _fields(event, names)
     place = _LANGUAGES[language]
     templates = [(entry.en, entry.zh)[place]]
     templates += [(part.en, part.zh)[place] for part in entry.parts if fields.get(part.field)]
     text = "".join(template.format_map(fields) for template in templates)
-    return _about(event, language, names or Names()) + " ".join(text.split())
+    return _about(event, language, names) + " ".join(text.split())
 
 
-def _fields(event: Event) -> dict[str, Any]:
+def _fields(event: Event, names: Names) -> dict[str, Any]:
     fields = {name: getattr(event, name) for name in type(event).model_fields}
-    counted = {f"{name}_number": fields[name] + 1 for name in ("step", "agent") if fields.get(name) is not None}
-    return {**fields, **counted}
+    step, agent = fields.get("step"), fields.get("agent")
+    if step is not None:
+        fields["step_number"] = step + 1
+    if agent is not None:
+        fields["agent_name"] = _named(names.agents, agent)
+    return fields
 
 
 def _about(event: Event, language: Language, names: Names) -> str:

@@ -40,11 +40,15 @@ ORDER BY count DESC, agent, kind, outcome
 """
 _RESULTS: Final = """
 SELECT * FROM leaderboard.api_results
-WHERE workspace = $1 AND run = $2 AND valid_to IS NULL AND ($3::int IS NULL OR agent = $3)
-  AND ($4::text IS NULL OR outcome = $4) AND ($5::text IS NULL OR task_name = $5)
-  AND ($6::int IS NULL OR (agent, task, number) > ($6, $7, $8))
-ORDER BY agent, task, number LIMIT $9
+WHERE workspace = $1 AND run = $2 AND valid_to IS NULL AND {} AND {} AND {} AND {} ORDER BY agent, task, number LIMIT $9
 """
+# by whether it is asked for: a condition that may be void is one that no index serves once the plan is kept
+_RESULTS_WHERE: Final = (
+    {True: "agent = $3", False: "$3::int IS NULL"},
+    {True: "outcome = $4", False: "$4::text IS NULL"},
+    {True: "task_name = $5", False: "$5::text IS NULL"},
+    {True: "(agent, task, number) > ($6, $7, $8)", False: "coalesce($6::int, $7::int, $8::int) IS NULL"},
+)
 _RESULT: Final = """
 SELECT * FROM leaderboard.api_results WHERE workspace = $1 AND run = $2 AND attempt = $3 AND valid_to IS NULL
 UNION ALL
@@ -59,12 +63,12 @@ _LOG: Final = """
 SELECT sequence, type, level, step, agent, task, attempt FROM leaderboard.api_log
 WHERE workspace = $1 AND run = $2 AND ($3::text IS NULL OR level = $3) AND ($4::text IS NULL OR step = $4)
   AND ($5::int IS NULL OR agent = $5) AND ($6::int IS NULL OR task = $6)
-  AND ($7::bigint IS NULL OR sequence {beyond} $7)
+  AND sequence {beyond} coalesce($7::bigint, {end})
 ORDER BY sequence {order} LIMIT $8
 """
 _LOG_BY_DIRECTION: Final = {
-    "older": _LOG.format(beyond="<", order="DESC"),
-    "newer": _LOG.format(beyond=">", order="ASC"),
+    "older": _LOG.format(beyond="<", end=2**63 - 1, order="DESC"),
+    "newer": _LOG.format(beyond=">", end=0, order="ASC"),
 }
 _TASK_NAMES: Final = """
 SELECT DISTINCT task, task_name FROM leaderboard.api_results
@@ -116,9 +120,10 @@ async def results(
     limit: int,
 ) -> list[Row]:
     """`filters`: agent, outcome, task name."""
-    return [
-        dict(row) for row in await pool.fetch(_RESULTS, workspace, run, *filters, *(after or (None, None, None)), limit)
-    ]
+    asked = (*(value is not None for value in filters), after is not None)
+    query = _RESULTS.format(*(where[one] for where, one in zip(_RESULTS_WHERE, asked, strict=True)))
+    rows = await pool.fetch(query, workspace, run, *filters, *(after or (None, None, None)), limit)
+    return [dict(row) for row in rows]
 
 
 async def result(pool: Pool, workspace: str, run: str, attempt: str) -> Row | None:

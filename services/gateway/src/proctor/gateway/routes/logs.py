@@ -86,13 +86,11 @@ def _cursors(
 
 async def _names(edges: Edges, workspace: str, run: str, rows: Sequence[runs.Row]) -> Names:
     tasks = sorted({row["task"] for row in rows if row["task"] is not None})
-    if not tasks:
-        return Names()
     agents = await runs.agents(edges.pool, workspace, run)
-    named = await runs.task_names(edges.pool, workspace, run, tasks)
+    named = await runs.task_names(edges.pool, workspace, run, tasks) if tasks else {}
     return Names(
         agents=[row["entrant"] for row in agents],
-        tasks=[named.get(index, f"#{index}") for index in range(tasks[-1] + 1)],
+        tasks=[named.get(index, f"#{index}") for index in range(tasks[-1] + 1)] if tasks else (),
     )
 
 

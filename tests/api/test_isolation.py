@@ -224,7 +224,7 @@ def test_the_name_of_a_foreign_workspace(
     header: str, site: Any, ours: Any, foreign: Any, wire_routes: list[tuple[str, str]]
 ) -> None:
     """On every route that reads, also where none is needed."""
-    ok = foreign.owner.patch(f"/api/v1/workspaces/{foreign.workspace}", json={"repo": "foreign-org/bench"})
+    ok = site.operator.patch(f"/api/v1/workspaces/{foreign.workspace}", json={"repo": "foreign-org/bench"})
     assert ok.status_code == 200
     pair = (
         Pair("foreign-org/bench", "nowhere/bench") if header == "X-Osmosis-Git" else Pair(foreign.workspace, "nowhere")

@@ -39,6 +39,8 @@ TABLE = [
     Right("POST", "/api/v1/workspaces", "operator", {}),
     Right("GET", "/api/v1/workspaces/{name}", "viewer"),
     Right("PATCH", "/api/v1/workspaces/{name}", "owner", {}),
+    Right("PATCH", "/api/v1/workspaces/{name}", "owner", {"repo": None}),
+    Right("PATCH", "/api/v1/workspaces/{name}", "operator", {"repo": "acme/rights"}),
     Right("GET", "/api/v1/workspaces/{name}/budget", "viewer"),
     Right("PUT", "/api/v1/workspaces/{name}/budget", "owner", {}),
     Right("GET", "/api/v1/workspaces/{name}/members", "admin"),

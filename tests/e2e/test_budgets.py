@@ -103,7 +103,7 @@ async def test_a_budget_of_attempts_stops_a_run(
     lifted = await proctor("workspace", "budget", "default", "--month-attempts", "none", "--json")
     limits = {"run_usd": 100, "run_attempts": None, "month_usd": None, "month_attempts": None}
     assert json.loads(lifted.stdout).items() >= limits.items()
-    for option, words in {"--run-usd=dear": "--run-usd 'dear'", "--run-attempts=0": "run_attempts"}.items():
+    for option, words in {"--run-usd=dear": "--run-usd 'dear'", "--run-attempts=0": "--run-attempts 0"}.items():
         wrong = await proctor("workspace", "budget", "default", option)
         assert wrong.returncode != 0
         assert wrong.stdout == ""

@@ -139,7 +139,7 @@ def test_what_a_run_was_and_used(proctor: Installation, finished: str) -> None:
     facts = dict(line.split(maxsplit=1) for line in out.splitlines() if "  " in line)
     assert facts["benchmark"] == "acme/tiny"
     assert facts["tasks"] == "2 (full), 1 attempt each"
-    assert facts["budget"] == "50 attempts; used 4 attempts"
+    assert facts["budget"] == "50 attempts for the run; used 4 attempts"
     assert facts["oracle"].split()[:4] == ["finished", "2/2", "2", "100.0%"]
     assert err == ""
     (slow,) = {result["agent"] for result in proctor.json("run", "results", finished, "--agent", "slow")}
@@ -202,7 +202,7 @@ def test_a_benchmark_from_its_folder_to_its_removal(proctor: Installation) -> No
     out, _ = proctor("benchmark", "info", "acme/more")
     facts = dict(line.split(maxsplit=1) for line in out.splitlines() if "  " in line)
     assert (facts["categories"], facts["version"]) == ("files (1), text (1)", synced.split()[-1])
-    assert proctor.json("benchmark", "remove", "acme/more")["removed"] is True
+    assert proctor.json("benchmark", "remove", "acme/more", "--yes")["removed"] is True
     assert "there is no benchmark acme/more" in proctor("benchmark", "remove", "acme/more", "--yes", code=3)[1]
 
 

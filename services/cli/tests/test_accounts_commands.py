@@ -24,6 +24,7 @@ def test_the_life_of_an_account(proctor: Proctor) -> None:
     assert re.fullmatch(r"proctor_[A-Za-z0-9_-]{43}\n", issued.out)
     ada = issued.out.strip()
     assert ada not in issued.err
+    assert re.fullmatch(r"token \S+, good until \S+; printed once on stdout\n", issued.err)
 
     refused = proctor("workspace", "info", "research", token=ada)
     assert (refused.code, refused.out) == (3, "")
@@ -37,6 +38,7 @@ def test_the_life_of_an_account(proctor: Proctor) -> None:
     ]
     changed = proctor("workspace", "set-role", "research", "ada@example.org", "viewer", "--json")
     assert json.loads(changed.out)["role"] == "viewer"
+    assert proctor("workspace", "set-role", "research", "ada@example.org", "--role", "viewer").code == 0
     assert "this needs the role owner" in proctor("workspace", "billing", "research", "suspended", token=ada).err
     assert proctor("workspace", "billing", "research", "suspended").out == "billing of research is suspended\n"
     assert proctor("workspace", "bind-repo", "research", "none").out == "no repository stands for research\n"
@@ -47,6 +49,7 @@ def test_the_life_of_an_account(proctor: Proctor) -> None:
     left = datetime.fromisoformat(token["expires_at"]) - datetime.now(UTC)
     assert timedelta(days=89) < left <= timedelta(days=90)
     assert proctor("token", "revoke", token["id"], token=ada).out == f"revoked {token['id']}\n"
+    assert "holder ada@example.org" in proctor("audit", "--workspace", "research").out
     ended = proctor("workspace", "list", token=ada)
     assert (ended.code, ended.err) == (3, "proctor: this token was revoked: check PROCTOR_TOKEN\n")
     assert proctor("workspace", "remove-member", "research", "ada@example.org").code == 0

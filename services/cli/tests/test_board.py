@@ -75,6 +75,7 @@ def test_without_repeated_attempts_there_is_no_pass_at_k(board: dict[str, Any]) 
 def test_notes_explain_ties_and_what_is_missing(board: dict[str, Any]) -> None:
     assert list(board_notes(board)) == [
         "= tied: the statistics can't tell it from the best",
+        "* provisional: attempts without a result",
         "not ranked: slow in calm-fox: ran only some of the tasks",
     ]
 

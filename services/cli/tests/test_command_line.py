@@ -10,7 +10,15 @@ import pytest
 def proctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PROCTOR_")}
     argv = [sys.executable, "-m", "proctor.cli.main", *arguments]
-    return subprocess.run(argv, capture_output=True, text=True, env={**clean, **environment}, timeout=60, check=False)
+    return subprocess.run(
+        argv,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**clean, **environment},
+        timeout=60,
+        check=False,
+    )
 
 
 def test_version() -> None:
@@ -34,6 +42,7 @@ def test_an_error_is_one_line_and_its_traceback_is_there_on_demand(tmp_path: Pat
     assert line.startswith(f"proctor: no platform runs in {tmp_path}: start one with `")
     assert f"proctor up --home {tmp_path}`" in line
     assert "Traceback" in proctor("--debug", "benchmark", "list", PROCTOR_HOME=str(tmp_path)).stderr
+    assert "Traceback" in proctor("--home", str(tmp_path), "benchmark", "list", "--debug").stderr
 
 
 def test_a_folder_without_tasks_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
@@ -60,11 +69,20 @@ def test_up_says_in_one_line_why_it_cannot_start(tmp_path: Path) -> None:
         ("run results r --outcome won", "is not one of 'passed', 'failed', 'errored', 'cancelled'"),
         ("runer", "No such command 'runer'"),
         ("runner --nats example.org:4222", "neither an address nor a file"),
+        ("run list --workspace", "'--workspace' requires an argument"),
+        ("benchmark remove b", "benchmark remove without a terminal needs --yes"),
+        ("run compare r", "name 2 to 8 runs, the baseline first: there is 1"),
+        ("run compare r s --agent 0", "--agent is needed once for each of the 2 runs, in their order: there is 1"),
+        ("workspace set-role w u", "say one role"),
+        ("workspace set-role w u admin --role owner", "say one role"),
+        ("workspace budget w --run-usd 0", "--run-usd 0: must be more than 0; `none` is no limit"),
+        ("workspace budget w --month-attempts 2.5", "'2.5': must be a whole number or `none`"),
+        ("secret set X", "no value came on stdin"),
     ],
 )
 def test_a_mistyped_command_line_is_one_line(command: str, said: str) -> None:
     done = proctor(*command.split())
-    assert done.returncode != 0
+    assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("proctor: ")
     assert said in line

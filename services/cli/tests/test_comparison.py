@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from proctor.cli.commands.rerun import agents_of
-from proctor.cli.display.comparison import comparison
+from proctor.cli.commands.rerun import agents_of, whole
+from proctor.cli.display.comparison import alone, comparison
 from proctor.cli.failure import Failure
 
 NONE: dict[str, Any] = {"cost": None, "time": None}
@@ -53,9 +53,9 @@ PAIR: dict[str, Any] = {
 }
 
 
-def shown(pair: dict[str, Any], *, every: bool) -> str:
+def shown(pair: dict[str, Any], *, every: bool, same: int = 0) -> str:
     console = Console(width=200, record=True, file=StringIO())
-    for piece in comparison(pair, every=every):
+    for piece in comparison(pair, every=every, same=same):
         console.print(piece)
     return "\n".join(" ".join(line.split()) for line in console.export_text().splitlines())
 
@@ -80,6 +80,34 @@ def test_every_task_where_it_is_wanted() -> None:
     assert "b +0.0% 1/2 1/2 - -" in text
     assert "c - 0/0 1/2 - -" in text
     assert "no task's pass rate differs" in shown({**PAIR, "rows": PAIR["rows"][1:]}, every=False)
+
+
+def test_results_that_both_share_are_told() -> None:
+    assert "6 results in the other; 4 of them are the same results, taken over\n" in shown(PAIR, every=False, same=4)
+    assert "same results" not in shown(PAIR, every=False)
+
+
+def test_agents_without_a_partner_are_named_in_one_line() -> None:
+    runs = [
+        {"id": run, "name": name, "agent_results": [{"agent": n, "entrant": one} for n, one in enumerate(entrants)]}
+        for run, name, entrants in (("r1", "calm-otter", ["nop", "oracle"]), ("r2", "brave-wren", ["slow", "nop"]))
+    ]
+    pair = {"baseline": {"run": "r1", "agent": 0}, "other": {"run": "r2", "agent": 1}}
+    assert list(alone(runs, [pair])) == ["not compared, no partner: oracle of calm-otter, slow of brave-wren"]
+    assert list(alone(runs, [pair, {"baseline": {"run": "r1", "agent": 1}, "other": {"run": "r2", "agent": 0}}])) == []
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ({"expected": 3, "passed": 1, "failed": 2}, True),
+        ({"expected": 3, "passed": 1, "failed": 1, "errored": 1}, False),
+        ({"expected": 3, "passed": 1, "failed": 1, "cancelled": 1}, False),
+        ({"expected": 0, "passed": 0, "failed": 0}, False),
+    ],
+)
+def test_a_run_is_whole_when_every_attempt_has_a_result_that_counts(counts: dict[str, int], expected: bool) -> None:
+    assert whole([counts]) is expected
 
 
 @pytest.mark.parametrize(

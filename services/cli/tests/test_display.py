@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from proctor.cli.display.figures import age, count, dollars, interval, percent, seconds
-from proctor.cli.display.progress import LineView, status_line
+from proctor.cli.display.progress import BarView, LineView, status_line
 from proctor.cli.display.results import results_grid
 
 
@@ -75,13 +75,18 @@ def run(status: str, passed: int = 0, **more: Any) -> dict[str, Any]:
     return {"name": "brave-otter", "status": status, "expected": 30, "waiting": None, **counts, **more}
 
 
-def test_status_line_says_what_it_waits_for_and_why_it_failed() -> None:
+def test_status_line_says_what_it_waits_for_and_what_became_of_it() -> None:
     assert status_line(run("queued", waiting="no runner in pool gpu")) == (
         "brave-otter: queued, 0/30 done; waiting: no runner in pool gpu"
     )
     assert status_line(run("finished", 28, failed=1, errored=1)) == (
         "brave-otter: finished, 30/30 done: 28 passed, 1 failed, 1 errored"
     )
+    stopped = run("stopped", 3, failed=1, cancelled=76, expected=80)
+    assert status_line(stopped) == "brave-otter: stopped, 4/80 done, 76 cancelled: 3 passed, 1 failed"
+    paused = run("running", 3, paused="lunch")
+    assert status_line(paused) == "brave-otter: running, paused: lunch, 3/30 done: 3 passed"
+    assert status_line(run("running", paused="")) == "brave-otter: running, paused, 0/30 done"
     failed = run("failed", failure_message="no capacity for 24 h", expected=0)
     assert status_line(failed) == "brave-otter: failed; no capacity for 24 h"
 
@@ -98,3 +103,18 @@ def test_plain_progress_says_each_status_once_and_leaves_the_end_to_its_caller()
         "brave-otter: pending",
         "brave-otter: running",
     ]
+
+
+def test_a_terminal_shows_frames_of_a_run_that_goes_on_and_none_of_one_that_is_over() -> None:
+    def frames(*states: dict[str, Any]) -> str:
+        console = Console(file=(file := io.StringIO()), width=100, force_terminal=True, color_system=None)
+        with BarView(console) as view:
+            for state in states:
+                view.show(state)
+        return file.getvalue()
+
+    assert frames(run("stopped", 30)) == ""
+    lines = [line for line in frames(run("running", 4)).split("\r") if "/" in line]
+    assert lines
+    assert all("brave-otter" in line for line in lines)
+    assert "4/30" in lines[-1]

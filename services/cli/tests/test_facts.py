@@ -8,7 +8,7 @@ from rich.console import Console
 
 from proctor.cli.display.benchmark import benchmark_facts
 from proctor.cli.display.facts import make_facts
-from proctor.cli.display.run import agents_table, run_facts
+from proctor.cli.display.run import agents_notes, agents_table, run_facts
 
 PENDING: dict[str, Any] = {
     "id": "r1",
@@ -33,8 +33,7 @@ SPENT: dict[str, Any] = {
     "output_tokens": None,
     "budget": {"usd": 5, "attempts": None, "month_usd": None, "month_attempts": 400},
     "dispatches": 1,
-    "budget_reached": {"scope": "month", "unit": "attempts", "limit": 400, "used": 401},
-    "paused": "lunch",
+    "budget_reached": {"scope": "month", "unit": "attempts", "limit": 400.0, "used": 401.0},
     "stop_requested": True,
     "stop_reason": None,
     "rerun_of": "r0",
@@ -46,7 +45,7 @@ SPENT: dict[str, Any] = {
 
 
 def known(run: dict[str, Any]) -> dict[str, str]:
-    return {label: text for label, text in run_facts(run) if text}
+    return {label: text for label, text in run_facts(run, {"r0": "calm-otter"}) if text}
 
 
 def test_what_a_run_used_by_what_is_known() -> None:
@@ -54,15 +53,14 @@ def test_what_a_run_used_by_what_is_known() -> None:
     assert known(PENDING | SPENT) == {
         **known(PENDING),
         "tasks": "89 (full), 3 attempts each",
-        "paused": "lunch",
         "stop": "asked for",
         "cost": "$1.20 for models, $0.034 for sandboxes",
         "sandboxes": "4m 05s, 3 MiB at most",
         "tokens": "12.3k in, 0 of them cached",
-        "budget": "$5.00, 400 attempts in the month; used 1 attempt",
-        "reached": "the month's budget: 401 of 400",
-        "reruns": "r0",
-        "reused": "12 results of r0",
+        "budget": "$5.00 for the run, 400 attempts in the month; used $1.23, 1 attempt",
+        "reached": "the month's budget: 401 of 400 attempts",
+        "reruns": "calm-otter",
+        "reused": "12 results of calm-otter",
         "tags": "a, b",
         "note": "two lines",
     }
@@ -76,6 +74,38 @@ def test_sandboxes_without_a_price_cost_nothing_that_is_worth_a_word(rates: Any,
     table = agents_table(run | {"agent_results": [agent | {"sandbox_cost_usd": 0.0}]})
     assert table is not None
     assert ("Sandboxes" in table.columns) is priced
+
+
+def test_a_run_that_is_no_longer_known_is_named_by_its_id() -> None:
+    assert dict(run_facts(PENDING | {"rerun_of": "r9"}, {}))["reruns"] == "r9"
+
+
+@pytest.mark.parametrize(
+    ("budget", "used", "text"),
+    [
+        (
+            {"usd": 0.1, "attempts": 80, "month_usd": 500, "month_attempts": None},
+            {"cost_usd": None, "sandbox_cost_usd": None, "dispatches": 5},
+            "$0.10 and 80 attempts for the run, $500.00 in the month; used 5 attempts",
+        ),
+        ({"attempts": 1}, {"sandbox_cost_usd": 0.0, "rates": {"hour": 0}}, "1 attempt for the run"),
+        ({"usd": None}, {"dispatches": 5}, ""),
+    ],
+)
+def test_a_budget_says_what_it_is_for(budget: dict[str, Any], used: dict[str, Any], text: str) -> None:
+    assert known(PENDING | used | {"budget": budget}).get("budget", "") == text
+
+
+def test_what_was_cancelled_is_not_done_and_a_mark_has_a_legend() -> None:
+    agent = {"agent": 0, "entrant": "nop", "status": "stopped", "expected": 80, "passed": 1, "failed": 3, "errored": 0}
+    rate = {"pass_at_1": {"value": 0.25, "provisional": True}}
+    run = PENDING | {"agent_results": [agent | {"cancelled": 76, "metrics": rate}]}
+    table = agents_table(run)
+    assert table is not None
+    cells = dict(zip(table.columns, map(str, table.rows[0]), strict=True))
+    assert (cells["Done"], cells["Cancelled"], cells["Pass@1"]) == ("4/80", "76", "25.0%*")
+    assert list(agents_notes(run)) == ["* provisional: attempts without a result"]
+    assert list(agents_notes(PENDING | {"agent_results": [agent]})) == []
 
 
 def test_a_benchmark_says_what_its_tasks_need() -> None:

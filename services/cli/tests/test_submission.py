@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from proctor.cli.failure import Failure
-from proctor.cli.submission import read_submission
+from proctor.cli.submission import idle_budget, read_submission
 from proctor.contracts.config import (
     Agent,
     EndpointModel,
@@ -105,6 +105,30 @@ def test_broken_toml_shows_the_line(text: str, line: str) -> None:
     with pytest.raises(Failure, match=f"line {line[0]}: ") as caught:
         read(text)
     assert caught.value.details == (line,)
+
+
+BUDGET = '[experiment]\nbenchmark = "b"\n[budget]\n{limit}\n[[agents]]\n{agent}\n'
+
+
+@pytest.mark.parametrize(
+    ("limit", "agent", "rates", "warned"),
+    [
+        ("usd = 0.01", 'harness = "nop"', {"hour": 0, "cpu_hour": 0.0}, True),
+        ("usd = 0.01", 'harness = "nop"', {"hour": 0, "cpu_hour": 0.5}, False),
+        ("usd = 0.01", 'name = "the benchmark\'s own"', {}, False),
+        ("usd = 0.01", 'harness = "codex"', {}, False),
+        ("attempts = 3", 'harness = "nop"', {}, False),
+    ],
+)
+def test_a_budget_that_nothing_counts_against_is_told(
+    limit: str, agent: str, rates: dict[str, float], warned: bool
+) -> None:
+    told = list(idle_budget(read(BUDGET.format(limit=limit, agent=agent)), {"rates": rates}))
+    text = (
+        "the budget of $0.01 can't be reached: no sandbox price is set (PROCTOR_PRICE_...) "
+        "and these agents call no model"
+    )
+    assert told == ([text] if warned else [])
 
 
 def test_the_reference_in_the_readme_holds_every_key_and_an_example_that_reads() -> None:

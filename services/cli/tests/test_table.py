@@ -57,3 +57,12 @@ def test_no_width_cuts_a_pass_rate(width: int) -> None:
 
 def test_away_from_a_terminal_the_width_does_not_matter() -> None:
     assert any("100.0%" in line and "12.3 s" in line and "eager-moss" in line for line in drawn(20, terminal=False))
+
+
+def test_a_column_that_may_be_folded_may_be_left_out_before_another() -> None:
+    console = Console(file=(file := io.StringIO()), width=20, force_terminal=True, color_system=None)
+    console.print(
+        make_table(["By", "Target", "Detail"], [["ada", "token-1", "x" * 40]], dispensable=["Detail"], name="Detail")
+    )
+    assert "no room for Detail" in file.getvalue()
+    assert "token-1" in file.getvalue()

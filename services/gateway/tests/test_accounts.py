@@ -71,7 +71,8 @@ RIGHTS: list[tuple[str, str, Any, tuple[int, int, int, int]]] = [
     ("POST", "/workspaces", {"name": "mine"}, (403, 403, 403, 403)),
     ("GET", "/workspaces/{w}", None, (200, 200, 200, 200)),
     ("PATCH", "/workspaces/{w}", {"billing": "suspended"}, (403, 403, 403, 200)),
-    ("PATCH", "/workspaces/{w}", {"repo": "Acme/Tasks"}, (403, 403, 403, 200)),
+    ("PATCH", "/workspaces/{w}", {"repo": "Acme/Tasks"}, (403, 403, 403, 403)),
+    ("PATCH", "/workspaces/{w}", {"repo": None}, (403, 403, 403, 200)),
     ("GET", "/workspaces/{w}/budget", None, (200, 200, 200, 200)),
     ("PUT", "/workspaces/{w}/budget", {"run_usd": 5}, (403, 403, 403, 200)),
     ("GET", "/workspaces/{w}/members", None, (403, 403, 200, 200)),
@@ -141,6 +142,29 @@ async def test_a_token_is_shown_once_and_works_until_it_is_revoked(gateway: Any,
     assert len((await ada("GET", "/tokens")).json()["items"]) == 1
 
 
+async def test_a_token_outlives_none_that_it_is_made_with(gateway: Any, invite: Invite) -> None:
+    ada = await invite("ada", "member")
+    ends = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)
+    await gateway.database.execute("UPDATE gateway.tokens SET expires_at = $2 WHERE id = $1", ada.token_id, ends)
+    sooner, later = ends - timedelta(minutes=1), (ends + timedelta(seconds=1)).isoformat()
+    for asked, given in ((None, ends), (ends, ends), (sooner, sooner)):
+        made = await ada("POST", "/tokens", {"name": "t", "expires_at": asked and asked.isoformat()})
+        assert (made.status_code, datetime.fromisoformat(made.json()["expires_at"])) == (201, given)
+    refused = await ada("POST", "/tokens", {"name": "t", "expires_at": later})
+    assert (refused.status_code, refused.json()["issues"][0]["key"]) == (400, "expires_at")
+    assert ends.isoformat() in refused.json()["detail"]
+    audited = await gateway.database.fetch("SELECT detail ->> 'expires_at' AS ends FROM gateway.audit ORDER BY id")
+    assert datetime.fromisoformat(audited[-3]["ends"]) == ends
+
+
+async def test_a_name_can_be_seen(gateway: Any) -> None:
+    names = {"\u200b": 400, "\u200d": 400, "\u200c \u200d": 400, "a\u200bb": 400, "\ufeffa": 400, "a\u2060": 400}
+    names |= {"a\u2064b": 400, "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645": 201}
+    names |= {"\U0001f468\u200d\U0001f469": 201}
+    got = {name: (await gateway.client.post("/api/v1/tokens", json={"name": name})).status_code for name in names}
+    assert got == names
+
+
 async def test_the_tokens_of_others(gateway: Any, invite: Invite) -> None:
     ada, owner = await invite("ada", "member"), await invite("boss", "owner")
     assert (await owner("DELETE", f"/tokens/{ada.token_id}")).status_code == 404
@@ -204,6 +228,14 @@ async def test_a_workspace_of_an_operators_making(gateway: Any, invite: Invite) 
         assert (answer.status_code, answer.json()["code"]) == (409, "CONFLICT")
         assert part in answer.json()["detail"]
     assert (await ada("PATCH", f"/workspaces/{new['name']}", {"repo": None})).json()["repo"] is None
+    captured = await ada("PATCH", f"/workspaces/{new['name']}", {"repo": "victim/tasks"})
+    assert (captured.status_code, "only an operator" in captured.json()["detail"]) == (403, True)
+    bind = {"repo": "acme/other"}
+    bound = (await gateway.client.patch(f"/api/v1/workspaces/{new['name']}", json=bind)).json()
+    assert (bound["repo"], bound["role"]) == ("acme/other", None)
+    assert (await ada("GET", f"/workspaces/{new['name']}")).json()["repo"] == "acme/other"
+    for name, body in ((new["name"], {**bind, "billing": "ok"}), ("none", bind)):
+        assert (await gateway.client.patch(f"/api/v1/workspaces/{name}", json=body)).status_code == 404
     assert (await ada("PATCH", f"/workspaces/{new['name']}", {"billing": "suspended"})).json()["billing"] == "suspended"
     assert (await ada("PATCH", f"/workspaces/{new['name']}", {})).json()["billing"] == "suspended"
     assert (await bob("GET", "/workspaces/research.v2")).status_code == 404

@@ -47,6 +47,21 @@ async def test_the_openapi_document_names_every_route_of_the_readme_and_no_other
     assert described == documented()
 
 
+async def test_a_page_of_the_web_ui_says_which_command_shows_it(gateway: Any) -> None:
+    del gateway.client.headers["Authorization"]
+    pages = {
+        "/benchmarks": ("proctor benchmark list\n", "osmosis benchmark list\n"),
+        "/benchmarks/acme/tiny": ("proctor benchmark info acme/tiny\n", "osmosis benchmark info acme/tiny\n"),
+        "/benchmarks/runs/0ab": ("proctor run info 0ab\n", "osmosis benchmark runs info 0ab\n"),
+        "/benchmarks/runs/a;rm%20x": ("proctor run info ID\n", "osmosis benchmark runs info ID\n"),
+        "/benchmarks/a%0arm": ("proctor benchmark info ID\n", "osmosis benchmark info ID\n"),
+    }
+    for path, commands in pages.items():
+        answer = await gateway.client.get(path)
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "text/plain; charset=utf-8"), path
+        assert all(command in answer.text for command in commands), answer.text
+
+
 async def test_what_the_document_refers_to_is_in_it(gateway: Any) -> None:
     text = (await gateway.client.get("/openapi.json")).text
     document = json.loads(text)

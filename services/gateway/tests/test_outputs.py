@@ -295,7 +295,10 @@ async def test_every_byte_of_a_run(shop: Shop) -> None:
         "lock.json": len((await shop.get("/lock.json")).content),
     }
     for path, data in expected.items():
-        assert (await shop.get(f"/{path}")).content == data
+        file = await shop.get(f"/{path}")
+        assert file.content == data
+        if path.endswith(".csv"):
+            assert file.headers.get_list("content-type") == ["text/csv; charset=utf-8; header=present"]
     assert (await shop.get("/lock.json")).json()["tasks"][0]["name"] == "acme/a"
     assert [file["path"] for file in await shop.manifest("results,summary")] == ["results.csv", "summary.csv"]
 
@@ -371,6 +374,8 @@ async def test_what_isnt_in_the_snapshot(shop: Shop) -> None:
     wrong: list[Any] = [[], [{"path": "summary.csv", "token": token}] * 501, [{}], "x", None, [{"path": 1}]]
     for items in wrong:
         assert (await shop.addresses(items)).status_code == 400
+    unfit = await shop.addresses([{"path": "summary.csv", "token": token}, {"path": "artifacts/a\0b", "token": token}])
+    assert (unfit.status_code, unfit.json()["field"]) == (400, "items[1].path"), unfit.text
     assert (await shop.addresses([{"path": "summary.csv", "token": token}] * 500)).status_code == 200
     assert (await shop.addresses([{"path": "summary.csv"}])).status_code == 200
     for forged in (f"{token}x", "", "1.2.3", token.replace("30", "31", 1)):
@@ -413,6 +418,20 @@ async def test_an_address_is_absolute_and_changed_by_nobody(shop: Shop) -> None:
     answer = await shop.gateway.client.get(f"/api/v1/runs/{RUN}/outputs", headers=by_name)
     assert answer.json()["items"][0]["url"].startswith("http://proctor.example:8443/api/v1/files/")
     assert (answer.json()["expires_in"], answer.json()["items"][0]["type"]) == (900, "summary")
+
+
+async def test_an_address_is_made_of_a_host_alone(shop: Shop) -> None:
+    client, path = shop.gateway.client, f"/api/v1/runs/{RUN}/outputs"
+    for host in ("evil.com:99999", "a:-1", "a:b", "[zz]:1", "u@a", "a:1:2", ""):
+        answer = await client.get(path, headers={"Host": host})
+        assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json"), host
+        assert [issue["key"] for issue in answer.json()["issues"]] == ["Host"], (host, answer.text)
+        gone = await client.get("/api/v1/runs/none", headers={"Host": host})
+        assert (gone.status_code, gone.headers["content-type"]) == (404, "application/problem+json"), host
+    assert (await client.get("/api/schema/x", headers={"Host": "a:b"})).status_code == 404
+    for host in ("[::1]:8700", "a-b.example.org", "127.0.0.1:65535"):
+        (item, *_) = (await client.get(path, headers={"Host": host})).json()["items"]
+        assert item["url"].startswith(f"http://{host}/api/v1/files/")
 
 
 async def test_parts_of_a_file(shop: Shop) -> None:

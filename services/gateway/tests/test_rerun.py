@@ -148,11 +148,16 @@ async def test_what_is_taken_over_and_what_is_wrong(gateway: Any, ended: str, su
         assert text in answer.json()["detail"]
 
 
-async def test_a_viewer_sees_names_without_values(gateway: Any, ended: str) -> None:
-    await gateway.database.execute("UPDATE gateway.members SET role = 'viewer'")
+async def test_a_viewer_sees_names_without_values_of_anothers_run(gateway: Any, ended: str) -> None:
+    await gateway.database.execute("INSERT INTO gateway.users (id, name, email) VALUES ('eve', 'Eve', 'eve@localhost')")
+    await gateway.database.execute("UPDATE gateway.members SET role = 'viewer', member = 'eve'")
+    await gateway.database.execute("UPDATE gateway.tokens SET holder = 'eve'")
     text, configuration = await config_of(gateway, ended)
     assert configuration["env"] == {"LANG": "", "EMPTY": ""}
     assert configuration["agents"][0]["env"] == {"PROCTOR_COMMAND": "", "LANG": ""}
-    assert "are for members" in text
+    assert "for who submitted the run and for admins" in text
     assert (await gateway.client.post(f"{RUNS}/{ended}/rerun", json={"secrets": SECRETS})).status_code == 403
     assert (await gateway.client.get(f"{RUNS}/none/config")).status_code == 404
+    await gateway.database.execute("UPDATE gateway.members SET role = 'member'")
+    refused = await gateway.client.post(f"{RUNS}/{ended}/rerun", json={"secrets": SECRETS})
+    assert (refused.status_code, "only who submitted it" in refused.json()["detail"]) == (403, True)

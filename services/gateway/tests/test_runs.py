@@ -102,6 +102,7 @@ async def test_a_repeat_is_the_same_run_and_another_body_is_refused(gateway: Any
     other = {**ORACLE, "env_config": {"A": "b"}}
     refused = await gateway.client.post(RUNS, json=other, headers=headers)
     assert (refused.status_code, refused.json()["code"]) == (409, "IDEMPOTENCY_KEY_REUSED")
+    assert "or before the vault's key was rotated: look at the newest runs before" in refused.json()["detail"]
     filters = f"ev.{gateway.workspace}.run.*.gateway.run.submitted"
     assert len([record async for record in gateway.log.read(filters)]) == 1
 

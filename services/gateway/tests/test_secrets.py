@@ -74,6 +74,22 @@ NO_SECRETS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
+async def test_who_is_removed_meanwhile_sets_nothing(gateway: Any, person: Any) -> None:
+    ask = await person("member", "ada")
+    async with gateway.database.transaction():
+        await gateway.database.execute(
+            "DELETE FROM gateway.members WHERE workspace = $1 AND role = 'member'", gateway.workspace
+        )
+        setting = asyncio.create_task(ask("PUT", "/secrets/KEY", {"value": "v"}))
+        waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+        async with asyncio.timeout(10):
+            while not await gateway.database.fetchval(waits):
+                await asyncio.sleep(0.01)
+    answer = await setting
+    assert (answer.status_code, answer.json()["code"]) == (403, "WORKSPACE_ACCESS_DENIED")
+    assert await gateway.database.fetchval("SELECT count(*) FROM gateway.secrets") == 0
+
+
 async def test_what_is_no_secret(gateway: Any) -> None:
     for name, body, key in NO_SECRETS:
         answer = await gateway.client.put(f"/api/v1/secrets/{name}", json=body)

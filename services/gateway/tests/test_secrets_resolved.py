@@ -16,7 +16,7 @@ from proctor.gateway.vault import keys
 from proctor.gateway.vault.cipher import Sealer
 from proctor.gateway.vault.keys import read_ring
 from proctor.gateway.vault.lookup import Value
-from proctor.gateway.vault.sealed import place_of
+from proctor.gateway.vault.sealed import may_seal, place_of
 from proctor.gateway.vault.wanted import answer, wanted
 
 MODELS = [{"type": "provider", "model": "m", "api_key_secret": f"MODEL_{index}"} for index in range(2)]
@@ -215,6 +215,20 @@ async def test_a_rotation_seals_everything_anew_while_it_is_used(gateway: Any, h
     assert base64.b64encode(old).decode() not in path.read_text()
     audit = (await gateway.client.get("/api/v1/audit")).json()["items"]
     assert audit[0]["action"] == "vault.rotated"
+
+
+async def test_one_rotation_at_a_time(gateway: Any) -> None:
+    async with gateway.database.transaction():
+        await may_seal(gateway.database)
+        first = asyncio.create_task(gateway.client.post("/api/v1/vault/rotations"))
+        waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+        async with asyncio.timeout(10):
+            while not await gateway.database.fetchval(waits):
+                await asyncio.sleep(0.01)
+        second = await asyncio.wait_for(gateway.client.post("/api/v1/vault/rotations"), 10)
+        assert (second.status_code, "another rotation is under way" in second.json()["detail"]) == (409, True)
+    assert (await first).status_code == 201
+    assert (await gateway.client.post("/api/v1/vault/rotations")).status_code == 201
 
 
 async def test_a_rotation_that_was_cut_short_is_taken_up(gateway: Any, held: Attempt) -> None:

@@ -259,6 +259,14 @@ async def test_a_device_gets_its_token_once_when_somebody_approves(osmosis: Any)
     assert [tuple(row) for row in audited] == [("owner", granted["token_id"])]
 
 
+async def test_a_device_is_let_in_no_longer_than_who_let_it_in(osmosis: Any) -> None:
+    codes, ends = await begin(osmosis), datetime.now(UTC) + timedelta(hours=1)
+    await osmosis.database.execute("UPDATE gateway.tokens SET expires_at = $1", ends)
+    await osmosis.client.post(f"/api/v1/device/{codes['user_code']}", json={"approve": True})
+    status, granted = await poll(osmosis, codes)
+    assert (status, datetime.fromisoformat(granted["expires_at"])) == (200, ends)
+
+
 async def test_a_device_that_is_denied_or_late_gets_none(osmosis: Any) -> None:
     denied, late = await begin(osmosis), await begin(osmosis)
     await osmosis.client.post(f"/api/v1/device/{denied['user_code']}", json={"approve": False})

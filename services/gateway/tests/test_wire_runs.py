@@ -1,6 +1,7 @@
 """Benchmarks and runs over the osmosis wire."""
 
 import math
+import tomllib
 from typing import Any
 
 from proctor.contracts.manifest import Manifest
@@ -178,6 +179,10 @@ async def test_values_of_an_environment_are_for_its_submitter_and_admins(
         assert "planted" not in str(one)
         assert one["configuration"]["resolved_secret_scopes"] == {"RUN_TOKEN": "run"}
         told[f"{holder} {role}"] = one["agents"][0]["environment_variables"]
+        text = (await osmosis.client.get(f"/api/v1/runs/{run['id']}/config")).text
+        written = tomllib.loads(text)
+        assert {**written["env"], **written["agents"][0]["env"]} == told[f"{holder} {role}"], (holder, role)
+        assert ("are empty here" in text) == (told[f"{holder} {role}"]["A"] == "")
     seen, names = {"A": "1", "B": "2"}, {"A": "", "B": ""}
     expected = {"owner owner": seen, "eve admin": seen, "owner member": seen, "eve member": names, "eve viewer": names}
     assert told == expected

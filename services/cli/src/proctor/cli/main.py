@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 from typer.completion import completion_init  # pyright: ignore[reportPrivateImportUsage] - no other place has it
 from typer.exceptions import TyperException
+from typer.main import get_group
 
 from proctor.cli.access import INSECURE, PROFILE, WORKSPACE
 from proctor.cli.commands import benchmark, device, profile, run, secret, token, user, vault, workspace
@@ -29,6 +30,7 @@ from proctor.cli.commands.runner import runner
 from proctor.cli.commands.up import up
 from proctor.cli.completion import ProfileOption
 from proctor.cli.ending import DEBUG, deaf, failed, interrupted, misread
+from proctor.cli.global_options import arranged
 
 app = typer.Typer(
     no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="markdown", add_completion=False
@@ -96,7 +98,8 @@ def main() -> None:
     if VARIABLE in os.environ:
         completion_init()
     try:
-        sys.exit(app(prog_name=PROGRAM, standalone_mode=False))
+        root = get_group(app)
+        sys.exit(root(arranged(sys.argv[1:], root), prog_name=PROGRAM, standalone_mode=False))
     except TyperException as error:
         sys.exit(misread(error))
     except (typer.Abort, KeyboardInterrupt):

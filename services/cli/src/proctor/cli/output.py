@@ -15,7 +15,11 @@ HomeOption = Annotated[
     Path | None,
     # whether it can be used is said by what uses it
     typer.Option(
-        "--home", envvar="PROCTOR_HOME", readable=False, show_default=False, help="Folder of the installation."
+        "--home",
+        envvar="PROCTOR_HOME",
+        readable=False,
+        show_default="~/.local/share/proctor; /var/lib/proctor for root",
+        help="Folder of the installation.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the API's JSON.")]

@@ -1,11 +1,14 @@
 """A run's TOML as the body of its submission. What the values mean is checked by the gateway, all at once."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
+from proctor.cli.display.figures import dollars
+from proctor.cli.documents import part
 from proctor.cli.failure import Misused
 from proctor.cli.toml_text import parse_toml
+from proctor.contracts.config import HARNESSES
 
 type Table = dict[str, Any]
 
@@ -35,6 +38,18 @@ def read_submission(text: str, file: str, environment: Mapping[str, str]) -> Tab
         provided = {name: environment[name] for name in required if name in environment}
         body["secrets"] = {"required": required, "provided": provided}
     return body
+
+
+def idle_budget(body: Table, run: Table) -> Iterator[str]:
+    """A warning where nothing of the run costs anything that its budget in dollars could count."""
+    usd = body.get("budget_config", {}).get("usd")
+    harnesses = [HARNESSES.get(str(agent.get("harness"))) for agent in body["agents"]]
+    free = all(harness and harness.native and not harness.needs_model for harness in harnesses)
+    if usd is not None and free and not any(part(run, "rates").values()):
+        yield (
+            f"the budget of {dollars(usd)} can't be reached: no sandbox price is set (PROCTOR_PRICE_...) "
+            "and these agents call no model"
+        )
 
 
 def _check_sections(document: Table, file: str) -> None:

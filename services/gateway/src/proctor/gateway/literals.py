@@ -3,11 +3,17 @@
 from typing import Any
 
 from proctor.contracts.config import EndpointModel, Model, RunConfig
+from proctor.gateway.access.principal import Principal, Role
 from proctor.gateway.edges import Edges
 from proctor.gateway.vault import values
 from proctor.gateway.vault.cipher import WrongKey
 from proctor.gateway.vault.values import Literals
 from proctor.service.errors import Conflicting
+
+
+def may_see(who: Principal, submitted_by: str) -> bool:
+    """Values of a run are for who submitted it and for admins; others see names, with empty values."""
+    return who.user == submitted_by or who.may(Role.ADMIN)
 
 
 async def with_values(edges: Edges, workspace: str, run: str, config: RunConfig) -> RunConfig:

@@ -42,7 +42,13 @@ _AWAY: Final[tuple[tuple[tuple[type[Exception], ...], str], ...]] = (
         "the leaderboard service hasn't prepared its read models yet; try again shortly",
     ),
     (
-        (asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError, asyncpg.InterfaceError, OSError),
+        (
+            asyncpg.PostgresConnectionError,
+            asyncpg.CannotConnectNowError,
+            asyncpg.InterfaceError,
+            asyncpg.InternalClientError,
+            OSError,
+        ),
         "the database doesn't answer; try again shortly",
     ),
     (
@@ -90,11 +96,13 @@ def problem_of(error: Exception, path: str) -> Problem:
 
 
 def respond(request: Request[Any, Any, Any], error: Exception) -> Response[dict[str, Any]]:
-    problem = problem_of(error, request.url.path)
+    # the address is made of the Host header, which may be none
+    path: str = request.scope["path"]
+    problem = problem_of(error, path)
     if problem.incident:
-        logger.error("incident %s: %s %s", problem.incident, request.method, request.url.path, exc_info=error)
+        logger.error("incident %s: %s %s", problem.incident, request.method, path, exc_info=error)
     elif problem.status == 503:
-        logger.warning("%s %s: %r", request.method, request.url.path, error)
+        logger.warning("%s %s: %r", request.method, path, error)
     headers = cast("dict[str, str]", getattr(error, "headers", None) or {})
     if problem.status == 401:
         headers = {**headers, "WWW-Authenticate": "Bearer"}

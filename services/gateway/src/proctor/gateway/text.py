@@ -9,8 +9,9 @@ from pydantic import AfterValidator
 
 type Place = tuple[str | int, ...]
 
-_ACTING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Controls, separators of lines and paragraphs, bidirectional overrides and isolates, halves of surrogate pairs."""
+_ACTING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ud800-\udfff]")
+"""Controls, separators of lines and paragraphs, bidirectional overrides and isolates, what is nothing but invisible,
+halves of surrogate pairs. Joiners (U+200C, U+200D) stay: scripts and emoji are written with them."""
 _LAYOUT: Final = str.maketrans("", "", "\n\t")
 
 

@@ -1,6 +1,7 @@
 """`proctor audit`: who changed what."""
 
 import json
+from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from proctor.cli.client import Client
 from proctor.cli.display.table import make_table
 from proctor.cli.documents import Json, part
 from proctor.cli.output import HomeOption, JsonOption, print_json, show
+from proctor.cli.people import emails
 
 
 def audit(
@@ -21,6 +23,8 @@ def audit(
     """Show who changed tokens, members, secrets, billing and results, newest first; for admins."""
     with Client(find_access(home)) as client:
         entries = list(islice(client.pages("audit"), limit))
+        held = any("holder" in part(entry, "detail") for entry in entries)
+        users = emails(client) if held and not as_json else {}
     if as_json:
         print_json(entries)
         return
@@ -30,17 +34,17 @@ def audit(
             entry["actor_email"] or entry["actor"],
             entry["action"],
             entry["target_email"] or entry["target"],
-            _detail(entry),
+            _detail(entry, users),
         )
         for entry in entries
     ]
-    columns = ("time (UTC)", "by", "action", "target", "detail")
-    show(make_table(columns, rows, dispensable=("target",), name="detail"))
+    columns = ("Time (UTC)", "By", "Action", "Target", "Detail")
+    show(make_table(columns, rows, dispensable=("Detail", "Target"), name="Detail"))
 
 
-def _detail(entry: Json) -> str:
+def _detail(entry: Json, users: Mapping[str, str]) -> str:
     return ", ".join(
-        f"{key} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        f"{key} {users.get(value, value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
         for key, value in part(entry, "detail").items()
         if value is not None
     )

@@ -16,9 +16,10 @@ from proctor.cli.commands.validate import PathArgument, validate
 from proctor.cli.completion import complete_harness
 from proctor.cli.display.benchmark import benchmark_facts, counted, task_table, unusable
 from proctor.cli.display.facts import make_facts
+from proctor.cli.display.figures import DASH
 from proctor.cli.display.table import make_table
 from proctor.cli.documents import Json
-from proctor.cli.failure import Exit, Failure
+from proctor.cli.failure import Exit, Failure, Misused
 from proctor.cli.follow import follow_sync
 from proctor.cli.output import HomeOption, JsonOption, errors, notice, print_json, say, show
 from proctor.cli.pasteable import pasteable
@@ -81,12 +82,14 @@ def list_benchmarks(home: HomeOption = None, as_json: JsonOption = False) -> Non
             one["name"],
             "managed" if one["managed"] else one["source"]["kind"],
             _tasks(one),
+            str(one.get("unavailable_count") or DASH),
             one["status"],
         ]
         for one in items
     ]
-    columns = ["Key", "Name", "Source", "Tasks", "Status"]
-    show(make_table(columns, rows, right=["Tasks"], dispensable=["Name", "Source"]))
+    columns = ["Key", "Name", "Source", "Tasks", "Unusable", "Status"]
+    optional, right = ["Unusable"], ["Tasks", "Unusable"]
+    show(make_table(columns, rows, right=right, optional=optional, dispensable=["Name", "Source"]))
 
 
 @app.command()
@@ -130,7 +133,7 @@ def sync(
         found = find_benchmark(client, benchmark)
         body: Json = {"source": _upload(client, path, archive)} if path and archive is not None else {}
         begun = client.post(f"benchmarks/{segment(found['id'])}/sync", body)
-        _finish(client, begun, wait=wait, as_json=as_json)
+        _finish(client, begun, wait=wait, as_json=as_json, before=found["version"])
 
 
 @app.command()
@@ -140,10 +143,12 @@ def remove(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove a benchmark of your own; its runs stay. In a terminal it asks first."""
+    """Remove a benchmark of your own; its runs stay. In a terminal it asks first; elsewhere it needs --yes."""
+    if not yes and not sys.stdin.isatty():
+        raise Misused("benchmark remove without a terminal needs --yes")
     with Client(find_access(home)) as client:
         found = find_benchmark(client, benchmark)
-        if not yes and sys.stdin.isatty() and not typer.confirm(f"Remove {found['key']}?", err=True):
+        if not yes and not typer.confirm(f"Remove {found['key']}?", err=True):
             raise Failure(f"{found['key']} stays")
         client.delete(f"benchmarks/{segment(found['id'])}")
     if as_json:
@@ -183,7 +188,8 @@ def _upload(client: Client, path: Path, archive: bytes) -> Json:
     return {"kind": "upload", "object": stored["object"], "origin": str(path)}
 
 
-def _finish(client: Client, benchmark: Json, *, wait: bool, as_json: bool) -> None:
+def _finish(client: Client, benchmark: Json, *, wait: bool, as_json: bool, before: str | None = None) -> None:
+    """`before`: the version that there was."""
     if not wait:
         if as_json:
             print_json(benchmark)
@@ -207,15 +213,18 @@ def _finish(client: Client, benchmark: Json, *, wait: bool, as_json: bool) -> No
     if as_json:
         print_json({**ready, "unavailable": tasks["unavailable"]})
         return
-    say(f"{ready['key']} is ready: {counted(ready['task_count'])}, version {ready['version']}")
-    for line in unusable(tasks):
+    left_out = list(unusable(tasks))
+    state = "unchanged" if ready["version"] == before else "ready"
+    more = f", {len(left_out)} unusable" if left_out else ""
+    say(f"{ready['key']} is {state}: {counted(ready['task_count'])}{more}, version {ready['version']}")
+    for line in left_out:
         notice(f"can't be used: {line}")
 
 
 def _tasks(benchmark: Json) -> str:
     if benchmark["status"] == "syncing" and benchmark["sync_total"]:
         return f"{benchmark['sync_done']} / {benchmark['sync_total']}"
-    return "-" if benchmark["task_count"] is None else str(benchmark["task_count"])
+    return DASH if benchmark["task_count"] is None else str(benchmark["task_count"])
 
 
 def _present(body: dict[str, Any]) -> Json:

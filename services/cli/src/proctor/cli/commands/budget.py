@@ -9,7 +9,7 @@ from proctor.cli.client import Client, segment
 from proctor.cli.commands.workspace import NameArgument
 from proctor.cli.display.figures import dollars
 from proctor.cli.documents import Json
-from proctor.cli.failure import Failure
+from proctor.cli.failure import Misused
 from proctor.cli.output import HomeOption, JsonOption, print_json, say
 
 _NO_LIMIT: Final = "none"
@@ -54,14 +54,17 @@ def budget(  # noqa: PLR0917 - typer calls it by name
 
 
 def _number(limit: str, text: str) -> Limit:
-    """Whether it is a fit one is the gateway's to say."""
+    option = f"--{limit.replace('_', '-')}"
     if text == _NO_LIMIT:
         return None
     try:
-        return _LIMITS[limit](text)
+        number = _LIMITS[limit](text)
     except ValueError:
         kind = "a number" if _LIMITS[limit] is float else "a whole number"
-        raise Failure(f"--{limit.replace('_', '-')} {text!r}: must be {kind} or `{_NO_LIMIT}`") from None
+        raise Misused(f"{option} {text!r}: must be {kind} or `{_NO_LIMIT}`") from None
+    if not 0 < number < float("inf"):
+        raise Misused(f"{option} {text}: must be more than 0; `{_NO_LIMIT}` is no limit")
+    return number
 
 
 def _both(found: Json, scope: str) -> str:

@@ -29,7 +29,7 @@ class LogLevel(StrEnum):
 def logs(  # noqa: PLR0917 - typer calls it by name
     run: RunArgument,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run is over.")] = False,
-    level: Annotated[LogLevel | None, typer.Option(help="Only lines of this level.")] = None,
+    level: Annotated[LogLevel | None, typer.Option(help="Only lines of this level and above.")] = None,
     agent: AgentOption = None,
     task: Annotated[str | None, typer.Option(help="Only lines of this task, by name.")] = None,
     home: HomeOption = None,
@@ -44,7 +44,7 @@ def logs(  # noqa: PLR0917 - typer calls it by name
         patience = Patience()
 
         def ask() -> tuple[Json, Json]:
-            filters = {"level": level, "agent": number, "task": task}
+            filters = {"level": LogLevel.ERROR if level is LogLevel.ERROR else None, "agent": number, "task": task}
             return client.get(path), client.get(f"{path}/logs", direction="newer", cursor=cursor, limit=200, **filters)
 
         while True:
@@ -54,7 +54,8 @@ def logs(  # noqa: PLR0917 - typer calls it by name
                 continue
             run_now, page = answer
             for line in page["items"]:
-                _print(line, as_json=as_json)
+                if reaches(line["level"], level):
+                    _print(line, as_json=as_json)
             cursor = page["newer"]
             if page["items"]:
                 heard = time.monotonic()
@@ -62,6 +63,11 @@ def logs(  # noqa: PLR0917 - typer calls it by name
                 return
             else:
                 time.sleep(FOLLOW_SECONDS)
+
+
+def reaches(level: str, least: LogLevel | None) -> bool:
+    order = list(LogLevel)
+    return least is None or order.index(LogLevel(level)) >= order.index(least)
 
 
 def _silent(run: Json, heard: float) -> bool:

@@ -13,7 +13,7 @@ from proctor.cli.arguments import RunArgument
 from proctor.cli.client import Client, segment
 from proctor.cli.commands.run import answer, read, watch_to_end
 from proctor.cli.documents import Json, part, texts
-from proctor.cli.failure import Misused
+from proctor.cli.failure import Failure, Misused
 from proctor.cli.output import HomeOption, JsonOption, notice
 from proctor.cli.thresholds import ThresholdOption
 
@@ -58,8 +58,11 @@ def rerun(  # noqa: PLR0917 - typer calls it by name
     with Client(find_access(home)) as client:
         path = f"runs/{segment(run)}"
         source = client.get(path)
-        if agents:
-            body["agents"] = [find_agent(source, agent)["agent"] for agent in agents]
+        chosen = [find_agent(source, agent) for agent in agents or []]
+        if chosen:
+            body["agents"] = [agent["agent"] for agent in chosen]
+        if errored and not added and attempts is None and whole(chosen or [source]):
+            raise Failure(f"nothing errored in {source['name']}; --attempts N or no option measures again")
         required = texts(part(part(source, "config"), "secrets"), "required")
         body["secrets"] = {"provided": {name: os.environ[name] for name in required if name in os.environ}}
         new = client.post(f"{path}/rerun", body, key=key)
@@ -69,6 +72,11 @@ def rerun(  # noqa: PLR0917 - typer calls it by name
             watch_to_end(client, new["id"], as_json=as_json, thresholds=fail_under or ())
         else:
             answer(new, home, as_json=as_json)
+
+
+def whole(counts: list[Json]) -> bool:
+    """Whether every attempt has a result that counts; what was cancelled has none."""
+    return all(one["expected"] and one["passed"] + one["failed"] == one["expected"] for one in counts)
 
 
 def agents_of(file: Path) -> list[dict[str, Any]]:

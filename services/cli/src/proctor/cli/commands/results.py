@@ -11,7 +11,7 @@ from proctor.cli.client import Client, segment
 from proctor.cli.display.figures import DASH
 from proctor.cli.display.progress import agent_label
 from proctor.cli.display.table import make_table
-from proctor.cli.documents import parts
+from proctor.cli.documents import ENDED, parts
 from proctor.cli.output import HomeOption, JsonOption, print_json, say, show
 from proctor.contracts.outcomes import Outcome
 
@@ -34,7 +34,7 @@ def results(  # noqa: PLR0917 - typer calls it by name
         print_json(items)
         return
     if not items:
-        say("no such result yet")
+        say("no such result" if found["status"] in ENDED else "no such result yet")
         return
     labels = {int(one["agent"]): agent_label(one) for one in parts(found, "agent_results")}
     columns = ["Task", "Agent", "Attempt", "Outcome", "Score", "Kind", "Message"]

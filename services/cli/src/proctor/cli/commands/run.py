@@ -1,7 +1,7 @@
 """`proctor run`: submit, watch, stop."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -19,14 +19,15 @@ from proctor.cli.display.facts import make_facts
 from proctor.cli.display.figures import DASH, age, duration
 from proctor.cli.display.kinds import kind_lines
 from proctor.cli.display.progress import done, run_view, status_line
-from proctor.cli.display.run import agents_table, run_facts
+from proctor.cli.display.run import agents_notes, agents_table, run_facts
 from proctor.cli.display.table import make_table
 from proctor.cli.documents import ENDED, Json, texts
 from proctor.cli.failure import Exit, Misused
 from proctor.cli.follow import follow_run, settle_run
 from proctor.cli.output import HomeOption, JsonOption, console, errors, notice, print_json, say, show
 from proctor.cli.pasteable import pasteable
-from proctor.cli.submission import read_submission
+from proctor.cli.people import emails
+from proctor.cli.submission import idle_budget, read_submission
 from proctor.cli.thresholds import Threshold, ThresholdOption, check_names, shortfalls
 from proctor.contracts.states import RunStatus
 
@@ -72,7 +73,7 @@ def submit(  # noqa: PLR0917 - typer calls it by name
     body = read_submission(read(file), str(file), os.environ)
     with Client(find_access(home)) as client:
         run = client.post("runs", body, key=key)
-        for warning in texts(run, "warnings"):
+        for warning in (*texts(run, "warnings"), *idle_budget(body, run)):
             notice(f"warning: {warning}")
         if wait:
             watch_to_end(client, run["id"], as_json=as_json, limit=timeout, thresholds=fail_under or ())
@@ -94,7 +95,9 @@ def list_runs(  # noqa: PLR0917 - typer calls it by name
     with Client(find_access(home)) as client:
         filters = {"benchmark": benchmark, "status": status, "tag": tag, "archived": archived}
         found = list(islice(client.pages("runs", size=min(limit + 1, PAGE), **filters), limit + 1))
-    items = found[:limit]
+        items = found[:limit]
+        several = len({run["submitted_by"] for run in items}) > 1
+        users = emails(client) if several and not as_json else {}
     if as_json:
         print_json(items)
         return
@@ -106,16 +109,19 @@ def list_runs(  # noqa: PLR0917 - typer calls it by name
             run["name"],
             run["benchmark_key"],
             run["status"],
-            f"{done(run)}/{run['expected']}" if run["expected"] else "-",
+            f"{done(run)}/{run['expected']}" if run["expected"] else DASH,
+            str(run.get("cancelled") or DASH),
             duration(run["started_at"], run["ended_at"]),
             age(run["submitted_at"]),
+            users.get(run["submitted_by"], str(run["submitted_by"])) if users else DASH,
             ", ".join(texts(run, "tags")) or DASH,
         ]
         for run in items
     ]
-    columns = ["Run", "Benchmark", "Status", "Done", "Duration", "Submitted", "Tags"]
-    dispensable = ["Tags", "Duration", "Submitted", "Benchmark"]
-    show(make_table(columns, rows, right=["Done", "Duration"], optional=["Tags"], dispensable=dispensable))
+    columns = ["Run", "Benchmark", "Status", "Done", "Cancelled", "Duration", "Submitted", "By", "Tags"]
+    right, optional = ["Done", "Cancelled", "Duration"], ["Cancelled", "By", "Tags"]
+    dispensable = ["Tags", "Duration", "Submitted", "By", "Cancelled", "Benchmark"]
+    show(make_table(columns, rows, right=right, optional=optional, dispensable=dispensable))
     if len(found) > limit:
         notice(f"these are the newest {limit}; --limit shows more")
 
@@ -125,11 +131,12 @@ def info(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False)
     """Show a run, what it used, and the results of its agents."""
     with Client(find_access(home)) as client:
         found = client.get(f"runs/{segment(run)}")
+        names = {} if as_json else _names(client, {found["rerun_of"], found["reused_from"]} - {None})
     if as_json:
         print_json(found)
         return
     say(status_line(found))
-    show(make_facts(run_facts(found)))
+    show(make_facts(run_facts(found, names)))
     say("")
     _show_agents(found)
 
@@ -178,6 +185,10 @@ def stop(
     count = int(found.get("in_progress") or 0)
     say(f"{found['name']}: stop requested; {count} attempt{'' if count == 1 else 's'} under way")
     say(_watching(found, home))
+
+
+def _names(client: Client, runs: Iterable[str]) -> dict[str, str]:
+    return {run: client.get(f"runs/{segment(run)}")["name"] for run in runs}
 
 
 def read(file: Path) -> str:
@@ -230,6 +241,8 @@ def _show_agents(run: Json) -> None:
     """What they reached, and why attempts didn't go well."""
     if table := agents_table(run):
         show(table)
+    for line in agents_notes(run):
+        say(line)
     for line in kind_lines(run):
         say(line)
 

@@ -11,7 +11,7 @@ from proctor.cli.access import find_access
 from proctor.cli.client import Client, segment
 from proctor.cli.display.figures import DASH, age
 from proctor.cli.display.table import make_table
-from proctor.cli.failure import Failure
+from proctor.cli.failure import Failure, Misused
 from proctor.cli.output import HomeOption, JsonOption, print_json, say, show
 
 app = typer.Typer(no_args_is_help=True, help="Set and remove secrets. Their values are never shown.")
@@ -97,6 +97,11 @@ def _value(name: str, variable: str | None) -> str:
     if sys.stdin.isatty():
         return str(typer.prompt(f"Value of {name}", hide_input=True, err=True))
     try:
-        return sys.stdin.buffer.read().decode().removesuffix("\n").removesuffix("\r")
+        value = sys.stdin.buffer.read().decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
         raise Failure("the value on stdin isn't UTF-8 text: encode it, in base64 for example") from None
+    if not value:
+        raise Misused(
+            f"no value came on stdin: pipe it into `proctor secret set {name}`, or name a variable with --env"
+        )
+    return value

@@ -30,7 +30,7 @@ def list_tokens(user: UserOption = None, home: HomeOption = None, as_json: JsonO
         (one["name"], one["id"], age(one["created_at"]), age(one["last_used_at"]), one["expires_at"] or "never")
         for one in tokens
     ]
-    show(make_table(("name", "id", "made", "used", "expires"), rows, dispensable=("made",)))
+    show(make_table(("Name", "Id", "Made", "Used", "Expires"), rows, dispensable=("Made",)))
 
 
 @app.command()
@@ -48,7 +48,7 @@ def create(
     if as_json:
         print_json(made)
         return
-    notice(f"token {made['id']}, good until {made['expires_at'] or 'it is revoked'}; it isn't shown again:")
+    notice(f"token {made['id']}, good until {made['expires_at'] or 'it is revoked'}; printed once on stdout")
     typer.echo(made["token"])
 
 

@@ -23,7 +23,7 @@ def list_users(home: HomeOption = None, as_json: JsonOption = False) -> None:
         print_json(users)
         return
     rows = [(one["email"], one["name"], "yes" if one["operator"] else "no", age(one["created_at"])) for one in users]
-    show(make_table(("e-mail", "name", "operator", "made"), rows, dispensable=("made",), name="name"))
+    show(make_table(("E-mail", "Name", "Operator", "Made"), rows, dispensable=("Made",), name="Name"))
 
 
 @app.command()

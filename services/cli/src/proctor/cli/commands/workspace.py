@@ -10,6 +10,7 @@ from proctor.cli.client import Client, segment
 from proctor.cli.display.figures import DASH, age
 from proctor.cli.display.table import make_table
 from proctor.cli.documents import Json
+from proctor.cli.failure import Misused
 from proctor.cli.output import HomeOption, JsonOption, print_json, say, show
 
 app = typer.Typer(no_args_is_help=True, help="Workspaces and their members.")
@@ -39,7 +40,7 @@ def list_workspaces(home: HomeOption = None, as_json: JsonOption = False) -> Non
         print_json(workspaces)
         return
     rows = [(one["name"], one["role"], one["billing"], one["repo"] or DASH) for one in workspaces]
-    show(make_table(("name", "role", "billing", "repository"), rows, optional=("repository",)))
+    show(make_table(("Name", "Role", "Billing", "Repository"), rows, optional=("Repository",)))
 
 
 @app.command()
@@ -78,7 +79,7 @@ def bind_repo(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let a GitHub repository stand for a workspace; for owners."""
+    """Let a GitHub repository stand for a workspace; for operators, but owners too may unbind it (`none`)."""
     with Client(find_access(home)) as client:
         changed = client.patch(_path(name), {"repo": None if repo == "none" else repo})
     _tell(changed, f"{changed['repo'] or 'no repository'} stands for {name}", as_json=as_json)
@@ -106,7 +107,7 @@ def members(name: NameArgument, home: HomeOption = None, as_json: JsonOption = F
         print_json(found)
         return
     rows = [(one["email"], one["name"], one["role"], age(one["added_at"])) for one in found]
-    show(make_table(("e-mail", "name", "role", "added"), rows, dispensable=("added",), name="name"))
+    show(make_table(("E-mail", "Name", "Role", "Added"), rows, dispensable=("Added",), name="Name"))
 
 
 @app.command("add-member")
@@ -124,16 +125,19 @@ def add_member(
 
 
 @app.command("set-role")
-def set_role(
+def set_role(  # noqa: PLR0917 - typer calls it by name
     name: NameArgument,
     user: UserArgument,
-    role: Annotated[Role, typer.Argument(help="What they may do.")],
+    role: Annotated[Role | None, typer.Argument(help="What they may do.")] = None,
+    chosen: Annotated[Role | None, typer.Option("--role", help="The same, as for add-member.")] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Change a member's role; for owners."""
+    if (role is None) == (chosen is None):
+        raise Misused(f"say one role, as in `set-role {name} {user} --role member`: {', '.join(Role)}")
     with Client(find_access(home)) as client:
-        changed = client.patch(_path(name, user), {"role": role})
+        changed = client.patch(_path(name, user), {"role": role or chosen})
     _tell(changed, f"{changed['email']} is {changed['role']} of {name}", as_json=as_json)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from proctor.cli.display.figures import count, dollars, interval, percent, rate, seconds
+from proctor.cli.display.figures import count, dollars, interval, percent, provisional, rate, seconds
 from proctor.cli.display.progress import agent_label
 from proctor.cli.display.table import FittedTable, make_table
 from proctor.cli.documents import Json, part, parts, texts
@@ -98,6 +98,7 @@ def board_notes(board: Json) -> Iterator[str]:
     """What the table alone would leave open. Of the rules that keep an entrant off the board, the first is enough."""
     if any(row.rank.startswith("=") for row in board_rows(board)):
         yield f"= tied: {_why_tied(board)}"
+    yield from provisional(part(row, "metrics").get("pass_at_1") for row in parts(board, "rows"))
     for entry in parts(board, "ineligible"):
         rule = next(iter(texts(entry, "rules")), "")
         where = f"{agent_label(entry)} in {entry.get('run_name') or entry.get('run')}"

@@ -1,9 +1,10 @@
 """Two agents beside one another."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from proctor.cli.display.figures import DASH, count, dollars, percent, seconds
+from proctor.cli.display.progress import agent_label
 from proctor.cli.display.table import FittedTable, make_table
 from proctor.cli.documents import Json, part, parts
 
@@ -15,11 +16,15 @@ _MEASURES: Final[dict[str, tuple[str, Callable[[float | None], str]]]] = {
 }
 
 
-def comparison(pair: Json, *, every: bool) -> Iterator[str | FittedTable]:
-    """Lines and tables, from the whole to the tasks: those whose pass rate differs, unless `every` is wanted."""
+def comparison(pair: Json, *, every: bool, same: int = 0) -> Iterator[str | FittedTable]:
+    """Lines and tables, from the whole to the tasks: those whose pass rate differs, unless `every` is wanted. `same`:
+    how many results the two share."""
     tasks = part(pair, "tasks")
     yield f"{_side(part(pair, 'other'))} against {_side(part(pair, 'baseline'))}"
     yield _counts(tasks)
+    if same:
+        measured = sum(part(row, "other")["made"] for row in parts(pair, "rows"))
+        yield f"{measured} results in the other; {same} of them are the same results, taken over"
     yield from _measures(part(pair, "measures"))
     rows = [row for row in parts(pair, "rows") if every or row["difference"]]
     if rows:
@@ -32,6 +37,19 @@ def comparison(pair: Json, *, every: bool) -> Iterator[str | FittedTable]:
         )
     elif tasks["common"]:
         yield "no task's pass rate differs"
+
+
+def alone(runs: Sequence[Json], pairs: Sequence[Json]) -> Iterator[str]:
+    """A line that names the agents that no pair has."""
+    paired = {(side["run"], side["agent"]) for pair in pairs for side in (pair["baseline"], pair["other"])}
+    left = [
+        f"{agent_label(agent)} of {run['name']}"
+        for run in runs
+        for agent in parts(run, "agent_results")
+        if (run["id"], agent["agent"]) not in paired
+    ]
+    if left:
+        yield f"not compared, no partner: {', '.join(left)}"
 
 
 def _side(about: Json) -> str:

@@ -1,5 +1,6 @@
 """Numbers as people read them. Unknown is a dash, never 0."""
 
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -24,6 +25,12 @@ def rate(figure: Figure | None) -> str:
     if not figure:
         return DASH
     return percent(figure.get("value")) + ("*" if figure.get("provisional") else "")
+
+
+def provisional(figures: Iterable[Figure | None]) -> Iterator[str]:
+    """What `rate`'s mark is, where one has it."""
+    if any(figure and figure.get("provisional") for figure in figures):
+        yield "* provisional: attempts without a result"
 
 
 def seconds(value: float | None) -> str:

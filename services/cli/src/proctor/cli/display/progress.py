@@ -1,6 +1,7 @@
 """A run while it runs: a bar per agent in a terminal, plain lines elsewhere."""
 
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Final, Protocol, Self
 
@@ -12,6 +13,9 @@ from proctor.cli.output import notice
 
 PLAIN_SECONDS: Final = 2.0
 """The shortest time between two plain lines that only count."""
+
+_DONE: Final = ("passed", "failed", "errored")
+OUTCOMES: Final = (*_DONE, "cancelled")
 
 
 class RunView(Protocol):
@@ -36,21 +40,25 @@ def agent_label(agent: Json) -> str:
 
 
 def done(counts: Json) -> int:
-    return sum(int(counts.get(outcome) or 0) for outcome in ("passed", "failed", "errored", "cancelled"))
+    """What was cancelled isn't."""
+    return sum(int(counts.get(outcome) or 0) for outcome in _DONE)
 
 
-def outcome_counts(counts: Json) -> str:
+def outcome_counts(counts: Json, outcomes: Sequence[str] = OUTCOMES) -> str:
     """`12 passed, 3 failed`; zeros are left out."""
-    parts = [f"{counts[name]} {name}" for name in ("passed", "failed", "errored", "cancelled") if counts.get(name)]
-    return ", ".join(parts)
+    return ", ".join(f"{counts[name]} {name}" for name in outcomes if counts.get(name))
 
 
 def status_line(run: Json) -> str:
     """`brave-otter: running, 12/30 done: 9 passed, 3 failed; waiting: 4 of 4 slots`."""
     line = f"{run['name']}: {run['status']}"
+    if run.get("paused") is not None:
+        line += f", paused: {run['paused']}" if run["paused"] else ", paused"
     if run.get("expected"):
         line += f", {done(run)}/{run['expected']} done"
-    if counted := outcome_counts(run):
+    if run.get("cancelled"):
+        line += f", {run['cancelled']} cancelled"
+    if counted := outcome_counts(run, _DONE):
         line += f": {counted}"
     if run.get("waiting"):
         line += f"; waiting: {run['waiting']}"
@@ -76,7 +84,7 @@ class LineView:
         pass
 
     def show(self, run: Json) -> None:
-        news = (run["status"], done(run), run.get("waiting"))
+        news = (run["status"], done(run) + int(run.get("cancelled") or 0), run.get("waiting"))
         if news == self._said or run["status"] in ENDED:
             return
         changed = self._said is None or self._said[0] != news[0]
@@ -102,18 +110,24 @@ class BarView:
             console=console,
         )
         self._bars: dict[int, TaskID] = {}
-        self._head = self._progress.add_task("", total=None, counts="")
+        self._head: TaskID | None = None
 
     def __enter__(self) -> Self:
-        self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        if self._head is not None:
+            self._progress.stop()
 
     def show(self, run: Json) -> None:
+        """Nothing of a run that is over at the first look: its result says all."""
+        if self._head is None:
+            if run["status"] in ENDED:
+                return
+            self._head = self._progress.add_task(run["name"], total=None, counts="")
+            self._progress.start()
         for agent in parts(run, "agent_results"):
             index = int(agent["agent"])
             if index not in self._bars:

@@ -53,6 +53,8 @@ class FittedTable:
 
     def _least_width(self, console: Console, left_out: Sequence[str]) -> int:
         whole = Measurement.get(console, console.options.update(max_width=_ENDLESS), self._table(left_out)).maximum
+        if self.name in left_out:
+            return whole
         place = self.columns.index(self.name)
         longest = max([len(self.name), *(row[place].cell_len for row in self.rows)])
         return whole - max(0, longest - _LEAST_NAME)

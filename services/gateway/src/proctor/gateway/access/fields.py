@@ -9,6 +9,7 @@ from proctor.contracts.ids import SYSTEM_WORKSPACE
 from proctor.gateway.text import Plain
 
 _WORKSPACE: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_JOINERS: Final = " \u200c\u200d"
 _EMAIL: Final = re.compile(r"[^\s@]{1,64}@[^\s@]{1,189}")
 _REPO: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,38}/[a-z0-9._-]{1,100}")
 
@@ -38,6 +39,8 @@ def _repo(text: str) -> str:
 def _label(text: str) -> str:
     if not text.strip() or text != text.strip():
         raise ValueError("must not be empty, nor begin or end with a space")
+    if not text.strip(_JOINERS):
+        raise ValueError("must have a character that can be seen")
     return text
 
 

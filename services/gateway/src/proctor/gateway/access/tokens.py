@@ -101,7 +101,7 @@ async def authenticate(
 def _no_access(workspace: str | None, repo: str | None) -> Forbidden:
     """The same whether there is no such workspace or the caller isn't in it."""
     if repo is not None:
-        message = f"no workspace of yours is bound to the repository {repo}; ask its owner to add you or to bind it"
+        message = f"no workspace of yours is bound to the repository {repo}; ask for access, or an operator to bind it"
         return Forbidden(message, code="GIT_REPOSITORY_ACCESS_DENIED")
     if workspace is not None:
         message = "there is no such workspace, or you aren't a member of it"

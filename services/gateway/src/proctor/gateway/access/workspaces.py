@@ -10,9 +10,14 @@ from proctor.gateway.access.principal import Principal, Role
 from proctor.service.errors import Conflicting, Forbidden, NotFound
 from proctor.service.postgres import Connection, Pool
 
+_COLUMNS: Final = "w.id, w.name, m.role, w.repo, w.billing, w.created_at"
 _MINE: Final = (
-    "SELECT w.id, w.name, m.role, w.repo, w.billing, w.created_at FROM gateway.members m "
-    "JOIN gateway.workspaces w ON w.id = m.workspace WHERE m.member = $1 "
+    f"SELECT {_COLUMNS} FROM gateway.members m JOIN gateway.workspaces w ON w.id = m.workspace "  # noqa: S608
+    "WHERE m.member = $1 "
+)
+_ANY: Final = (
+    f"SELECT {_COLUMNS} FROM gateway.workspaces w "  # noqa: S608
+    "LEFT JOIN gateway.members m ON m.workspace = w.id AND m.member = $1 WHERE w.name = $2"
 )
 
 
@@ -38,6 +43,15 @@ async def hold(connection: Connection, user: str, name: str) -> dict[str, Any]:
     return await workspace_of(connection, user, name, Role.OWNER)
 
 
+async def hold_any(connection: Connection, user: str, name: str) -> dict[str, Any]:
+    """The same for an operator, whether in it or not: then the role is None."""
+    await connection.execute("SELECT FROM gateway.workspaces WHERE name = $1 FOR NO KEY UPDATE", name)
+    row = await connection.fetchrow(_ANY, user, name)
+    if row is None:
+        raise NotFound(f"there is no workspace {name!r}")
+    return dict(row)
+
+
 async def create(connection: Connection, who: Principal, *, name: str, repo: str | None, owner: str) -> str:
     """The new workspace's id; `owner` is its first member."""
     identifier = new_id()
@@ -59,7 +73,10 @@ async def create(connection: Connection, who: Principal, *, name: str, repo: str
 
 
 async def bind_repo(connection: Connection, who: Principal, workspace: dict[str, Any], repo: str | None) -> None:
-    """None binds none."""
+    """None binds none. Whose clones lead to a workspace isn't its owner's to say: a repository that is bound is out of
+    everyone else's reach. Raises `Forbidden`."""
+    if repo is not None and not who.operator:
+        raise Forbidden(f"only an operator of this installation binds a repository; ask one to bind {repo} to this one")
     try:
         await connection.execute("UPDATE gateway.workspaces SET repo = $2 WHERE id = $1", workspace["id"], repo)
     except asyncpg.UniqueViolationError as error:

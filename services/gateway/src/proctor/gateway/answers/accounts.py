@@ -61,11 +61,11 @@ class User(Answer):
 
 
 class Workspace(Answer):
-    """`role` is the caller's."""
+    """`role` is the caller's; null for an operator who isn't in it."""
 
     id: str
     name: str
-    role: RoleName
+    role: RoleName | None
     repo: str | None
     billing: Literal["ok", "suspended"]
     created_at: Moment

@@ -24,13 +24,13 @@ from proctor.gateway.intents.runs import (
     launch,
 )
 from proctor.gateway.intents.settings import settings_of
-from proctor.gateway.literals import with_values
+from proctor.gateway.literals import has_literals, may_see, with_values
 from proctor.gateway.readmodel import benchmarks
 from proctor.gateway.submission import invalid, parse
 from proctor.gateway.submission.secrets import SecretsMissing
 from proctor.gateway.vault.values import literals_of
 from proctor.objects import ObjectMissing
-from proctor.service.errors import Conflicting, Invalid, Issue, NotFound
+from proctor.service.errors import Conflicting, Forbidden, Invalid, Issue, NotFound
 
 _AGENT_KEY: Final = re.compile(r"agents\[(\d+)\]")
 
@@ -61,6 +61,10 @@ async def rerun(edges: Edges, who: Principal, source: str, wanted: Rerun, key: s
     if await is_repeat(edges, claim):
         return Submitted(claim.run, 0, None, ())
     submitted = await _ended(edges, who.workspace, source)
+    if has_literals(submitted.config) and not may_see(who, submitted.submitted_by):
+        raise Forbidden(
+            "that run has values of its own, which would be yours to read: only who submitted it and admins rerun it"
+        )
     chosen = _chosen(submitted.config, wanted)
     whole = await with_values(edges, who.workspace, source, submitted.config)
     submission = parse(_body(whole, chosen, wanted, submitted.own_budget))

@@ -34,13 +34,13 @@ async def respond(spools: Spools, headers: Mapping[str, str], path: str, place: 
     if found.status == 416:
         return Response(None, status_code=416, headers={**common, "Content-Range": f"bytes */{place.size}"})
     spool = await spools.get(place.object)
-    sent = {**common, "Content-Length": str(found.size), **_content_range(found, place.size)}
-    media_type = _TYPES.get(path, _BYTES)
+    # as a header: to a media type of text Litestar adds a charset of its own
+    typed = {"Content-Type": _TYPES.get(path, _BYTES), "Content-Length": str(found.size)}
+    sent = {**common, **typed, **_content_range(found, place.size)}
     return Stream(
         _chunks(spool, place.offset + found.offset, found.size),
         status_code=found.status,
         headers=sent,
-        media_type=media_type,
     )
 
 

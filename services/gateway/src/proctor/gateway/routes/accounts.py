@@ -20,7 +20,7 @@ from proctor.gateway.paging import DEFAULT_LIMIT, decode_cursor, page
 from proctor.gateway.routes.bodies import read
 from proctor.gateway.routes.operations import described
 from proctor.gateway.routes.parameters import Cursor, Limit
-from proctor.service.errors import Conflicting, Forbidden, NotFound
+from proctor.service.errors import Conflicting, Forbidden, Invalid, Issue, NotFound
 
 LONGEST: Final = timedelta(days=3650)
 _FREE: Final = {UNSCOPED: True}
@@ -36,7 +36,8 @@ def _soon(moment: datetime) -> datetime:
 
 
 class NewToken(BaseModel):
-    """`user`: the e-mail of another, for operators. Without `expires_at` it never does."""
+    """`user`: the e-mail of another, for operators. Without `expires_at` it ends with the token it is made with, or
+    never does."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -77,16 +78,17 @@ async def create_token(request: ApiRequest, edges: Opened) -> dict[str, Any]:
     who = request.user
     edges.limits.check("tokens", who.user)
     new = await read(request, NewToken)
+    expires_at = _within(who, new.expires_at)
     holder = await _holder(edges, who, new.user)
     async with edges.pool.acquire() as connection, connection.transaction():
-        issued = await tokens.issue(connection, holder=holder, name=new.name, expires_at=new.expires_at)
+        issued = await tokens.issue(connection, holder=holder, name=new.name, expires_at=expires_at)
         await audit.record(
             connection,
             workspace=who.workspace,
             actor=who.user,
             action="token.created",
             target=issued.id,
-            detail={"name": new.name, "holder": holder, "expires_at": new.expires_at},
+            detail={"name": new.name, "holder": holder, "expires_at": expires_at},
         )
     return {"name": new.name, **issued._asdict()}
 
@@ -127,6 +129,15 @@ async def list_audit(
     before = decode_cursor(cursor, int)
     rows = await audit.listed(edges.pool, request.user.workspace, before[0] if before else None, limit + 1)
     return page(rows, limit, "id")
+
+
+def _within(who: Principal, asked: datetime | None) -> datetime | None:
+    """When the new token ends: not after the one that it is made with."""
+    latest = who.expires_at
+    if asked is not None and latest is not None and asked > latest:
+        message = f"must not be after {latest.isoformat()}, when the token that you make it with expires"
+        raise Invalid(f"expires_at: {message}", issues=(Issue("expires_at", message),))
+    return asked or latest
 
 
 async def _holder(edges: Edges, who: Principal, email: str | None) -> str:

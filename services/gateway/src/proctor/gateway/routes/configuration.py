@@ -1,17 +1,18 @@
 """A run's configuration as TOML that can be submitted again."""
 
+from typing import Final
+
 from litestar import Response, get
 from litestar.params import FromPath
 
 from proctor.contracts.manifest import RunLock
 from proctor.gateway import configuration, resolved
-from proctor.gateway.access.principal import Role
 from proctor.gateway.body import ApiRequest
 from proctor.gateway.conditional import conditional
 from proctor.gateway.edges import Edges, Opened
 from proctor.gateway.folds import run_head
 from proctor.gateway.intents.control import submission_of
-from proctor.gateway.literals import has_literals, with_values
+from proctor.gateway.literals import has_literals, may_see, with_values
 from proctor.gateway.readmodel import runs
 from proctor.gateway.resolved import Resolved, secret_names
 from proctor.gateway.routes.operations import described
@@ -19,6 +20,10 @@ from proctor.gateway.routes.runs import run_id
 from proctor.gateway.vault.secrets import scopes_of
 from proctor.objects import ObjectMissing
 from proctor.service.errors import Conflicting, NotFound
+
+_HIDDEN: Final = (
+    "values of [env], [agents.env] and extra_headers are empty here: they are for who submitted the run and for admins"
+)
 
 
 @get(
@@ -28,17 +33,17 @@ from proctor.service.errors import Conflicting, NotFound
     operation_class=described({"type": "string"}, 304, answer_types=("application/toml",)),
 )
 async def get_config(request: ApiRequest, edges: Opened, run: FromPath[str]) -> Response[str]:
-    """Values of the environment and of headers for members; their names alone for viewers."""
+    """With the values of the environment and of headers for who submitted the run and for admins."""
     who = request.user
     found = await _resolved(edges, who.workspace, await run_id(edges, who.workspace, run))
     config, comments = found.submitted.config, list(resolved.comments(found))
-    if who.may(Role.MEMBER):
+    if may_see(who, found.submitted.submitted_by):
         try:
             config = await with_values(edges, who.workspace, found.submitted.run, config)
         except Conflicting as error:
             comments.append(error.message)
     elif has_literals(config):
-        comments.append("values of [env], [agents.env] and extra_headers are for members of the workspace")
+        comments.append(_HIDDEN)
     name = f'inline; filename="{found.submitted.name}.toml"'
     return Response(
         configuration.toml(config, comments), media_type="application/toml", headers={"Content-Disposition": name}

@@ -48,7 +48,7 @@ _WITH_BODY: Final = (413, 415)
 
 def no_page(request: Request[Any, Any, Any]) -> None:
     """Litestar would serve pages of its own below its path; the document is at the paths of `openapi` alone."""
-    raise NotFound(f"there is nothing at {request.url.path}; the OpenAPI document is at /openapi.json")
+    raise NotFound(f"there is nothing at {request.scope['path']}; the OpenAPI document is at /openapi.json")
 
 
 OPENAPI: Final = OpenAPIConfig(

@@ -12,7 +12,7 @@ from proctor.gateway.answers.results import Artifacts, Result, Results
 from proctor.gateway.body import ApiRequest
 from proctor.gateway.conditional import conditional
 from proctor.gateway.edges import Edges, Opened
-from proctor.gateway.paging import DEFAULT_LIMIT, decode_cursor, page
+from proctor.gateway.paging import DEFAULT_LIMIT, INT, decode_cursor, page
 from proctor.gateway.readmodel import runs, shapes
 from proctor.gateway.routes.operations import BYTES, described
 from proctor.gateway.routes.parameters import Cursor, Limit
@@ -40,7 +40,7 @@ async def list_results(
         workspace,
         await run_id(edges, workspace, run),
         filters=(agent, outcome, task),
-        after=decode_cursor(cursor, int, int, int),
+        after=decode_cursor(cursor, int, int, int, largest=INT),
         limit=limit + 1,
     )
     return page([shapes.result(row) for row in rows], limit, "agent", "task", "number")

@@ -35,7 +35,7 @@ class NewWorkspace(BaseModel):
 
 
 class WorkspaceChange(BaseModel):
-    """What is absent stays; a `repo` of null binds none."""
+    """What is absent stays; a `repo` of null binds none, another is for operators."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -77,16 +77,19 @@ async def get_workspace(request: ApiRequest, edges: Opened, name: FromPath[str])
 
 @patch("/workspaces/{name:str}", opt=_FREE, operation_class=described(Workspace, 409, body=WorkspaceChange))
 async def change_workspace(request: ApiRequest, edges: Opened, name: FromPath[str]) -> dict[str, Any]:
+    """For its owners; operators bind a repository to any, and nobody else does."""
     who = request.user
-    await access.workspace_of(edges.pool, who.user, name, Role.OWNER)
+    if not who.operator:
+        await access.workspace_of(edges.pool, who.user, name, Role.OWNER)
     change = await read(request, WorkspaceChange)
+    hold = access.hold_any if who.operator and change.model_fields_set == {"repo"} else access.hold
     async with edges.pool.acquire() as connection, connection.transaction():
-        workspace = await access.hold(connection, who.user, name)
+        workspace = await hold(connection, who.user, name)
         if "repo" in change.model_fields_set and change.repo != workspace["repo"]:
             await access.bind_repo(connection, who, workspace, change.repo)
         if "billing" in change.model_fields_set and change.billing != workspace["billing"]:
             await access.set_billing(connection, who, workspace, change.billing)
-        return await access.workspace_of(connection, who.user, name)
+    return workspace | change.model_dump(exclude_unset=True)
 
 
 @get("/workspaces/{name:str}/members", opt=_FREE, operation_class=described(Members))

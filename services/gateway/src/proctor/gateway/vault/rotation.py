@@ -13,7 +13,7 @@ from proctor.gateway.settings import GatewaySettings
 from proctor.gateway.vault import keys
 from proctor.gateway.vault.cipher import Sealer, WrongKey
 from proctor.gateway.vault.keys import Ring, load_ring, read_ring
-from proctor.gateway.vault.sealed import TABLES, counted, may_seal, nobody_seals, place_of
+from proctor.gateway.vault.sealed import TABLES, alone_rotates, counted, may_seal, nobody_seals, place_of
 from proctor.gateway.vault.values import split_old
 from proctor.service.errors import Conflicting
 from proctor.service.postgres import Pool
@@ -50,7 +50,14 @@ async def look(pool: Pool, sealer: Sealer, ring: Ring) -> None:
 
 
 async def rotate(edges: Edges, who: Principal) -> Rotated:
-    """Raises `Conflicting` when there is no new key, or something can't be opened."""
+    """Raises `Conflicting` when there is no new key, something can't be opened, or another is under way."""
+    async with edges.pool.acquire() as connection, connection.transaction():
+        if not await alone_rotates(connection):
+            raise Conflicting("another rotation is under way: see what it comes to before you ask for one more")
+        return await _rotate(edges, who)
+
+
+async def _rotate(edges: Edges, who: Principal) -> Rotated:
     ring = ring_of(edges.settings)
     if ring.file is not None:
         await _begin(edges, ring.file)

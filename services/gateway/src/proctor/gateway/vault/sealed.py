@@ -7,6 +7,7 @@ import asyncpg
 from proctor.service.postgres import Connection, Pool
 
 _SEALING: Final = 0x53454C44
+_ROTATING: Final = 0x524F5441
 
 TABLES: Final[dict[str, tuple[str, ...]]] = {
     "secrets": ("workspace", "scope", "holder", "name", "id", "version"),
@@ -32,6 +33,11 @@ async def may_seal(connection: Connection) -> None:
 async def nobody_seals(connection: Connection) -> None:
     """Until the end of the transaction."""
     await connection.execute("SELECT pg_advisory_xact_lock($1)", _SEALING)
+
+
+async def alone_rotates(connection: Connection) -> bool:
+    """Whether it is until the end of the transaction: not while another gateway or caller is at it."""
+    return bool(await connection.fetchval("SELECT pg_try_advisory_xact_lock($1)", _ROTATING))
 
 
 async def counted(pool: Pool | Connection) -> dict[str | None, int]:

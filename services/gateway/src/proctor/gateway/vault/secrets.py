@@ -29,6 +29,12 @@ _COLUMNS: Final = (
 )
 _NAMED: Final = "LEFT JOIN gateway.users c ON c.id = s.creator LEFT JOIN gateway.users u ON u.id = s.updater"
 
+_CLAIM: Final = """
+INSERT INTO gateway.secrets (id, workspace, scope, holder, name, version, sealed, key_id, creator, updater)
+VALUES ($1, $2, $3, $4, $5, 1, '', '', $6, $6) ON CONFLICT (workspace, scope, holder, name)
+DO UPDATE SET version = secrets.version + 1, updater = $6, updated_at = now() RETURNING *
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Secret:
@@ -54,16 +60,7 @@ async def put(edges: Edges, who: Principal, name: object, value: object, scope: 
     async with edges.pool.acquire() as connection, connection.transaction():
         await may_seal(connection)
         # claims the row, so that two who set it at once get versions of their own
-        row = await connection.fetchrow(
-            "INSERT INTO gateway.secrets "
-            "(id, workspace, scope, holder, name, version, sealed, key_id, creator, updater) "
-            "VALUES ($1, $2, $3, $4, $5, 1, '', '', $6, $6) ON CONFLICT (workspace, scope, holder, name) "
-            "DO UPDATE SET version = secrets.version + 1, updater = $6, updated_at = now() RETURNING *",
-            new_id(),
-            *place,
-            who.user,
-        )
-        assert row is not None  # noqa: S101 - an upsert returns its row
+        row = await _claim(connection, who, place)
         await connection.execute(
             "UPDATE gateway.secrets SET sealed = $2, key_id = $3 WHERE id = $1",
             row["id"],
@@ -147,6 +144,16 @@ def _checked(who: Principal, name: object, scope: object) -> tuple[str, Scope, s
         whose = "the workspace's secrets" if scope == "workspace" else "secrets of your own"
         raise Forbidden(f"to change {whose} you need the role {needed}; yours in this workspace is {who.role}")
     return who.workspace, scope, "" if scope == "workspace" else who.user, name
+
+
+async def _claim(connection: Connection, who: Principal, place: tuple[str, Scope, str, str]) -> asyncpg.Record:
+    try:
+        row = await connection.fetchrow(_CLAIM, new_id(), *place, who.user)
+    except asyncpg.ForeignKeyViolationError:
+        message = "you aren't a member of this workspace any more; ask its owner to add you"
+        raise Forbidden(message, code="WORKSPACE_ACCESS_DENIED") from None
+    assert row is not None  # noqa: S101 - an upsert returns its row
+    return row
 
 
 async def _audit(

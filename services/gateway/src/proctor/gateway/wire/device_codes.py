@@ -23,7 +23,7 @@ _USER_CODE_LENGTH: Final = 8
 type Waiting = Literal["authorization_pending", "slow_down", "expired_token", "access_denied", "invalid_grant"]
 
 _FIND: Final = """
-SELECT hash, device_name, approved, approved_by, workspace, expires_at <= now() AS expired,
+SELECT hash, device_name, approved, approved_by, approver_expires_at, workspace, expires_at <= now() AS expired,
        coalesce(polled_at + make_interval(secs => interval_seconds - 1) > now(), false) AS early
 FROM gateway.device_codes WHERE hash = $1 FOR UPDATE
 """
@@ -37,7 +37,7 @@ SELECT user_code, device_name, created_at, expires_at, approved FROM gateway.dev
 WHERE user_code = $1 AND expires_at > now()
 """
 _DECIDE: Final = """
-UPDATE gateway.device_codes SET approved = $2, approved_by = $3, workspace = $4
+UPDATE gateway.device_codes SET approved = $2, approved_by = $3, workspace = $4, approver_expires_at = $5
 WHERE user_code = $1 AND expires_at > now() AND approved IS NULL RETURNING user_code, device_name, approved
 """
 
@@ -103,7 +103,7 @@ async def shown(pool: Pool, user_code: str) -> dict[str, Any]:
 
 async def decide(pool: Pool, who: Principal, user_code: str, *, approve: bool) -> dict[str, Any]:
     """Raises `NotFound`, or `Conflicting` when it was decided before."""
-    row = await pool.fetchrow(_DECIDE, _written(user_code), approve, who.user, who.workspace)
+    row = await pool.fetchrow(_DECIDE, _written(user_code), approve, who.user, who.workspace, who.expires_at)
     if row is None:
         await shown(pool, user_code)
         raise Conflicting("this code was approved or denied already; start a new sign-in on the device")
@@ -112,7 +112,8 @@ async def decide(pool: Pool, who: Principal, user_code: str, *, approve: bool) -
 
 async def _grant(connection: Connection, row: Mapping[str, Any]) -> Granted:
     holder, name = row["approved_by"], row["device_name"]
-    issued = await issue(connection, holder=holder, name=name, expires_at=datetime.now(UTC) + TOKEN_LIFETIME)
+    ends = [datetime.now(UTC) + TOKEN_LIFETIME, row["approver_expires_at"]]
+    issued = await issue(connection, holder=holder, name=name, expires_at=min(end for end in ends if end is not None))
     await audit.record(
         connection,
         workspace=row["workspace"],

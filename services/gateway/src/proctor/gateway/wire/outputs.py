@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 from litestar import get, post
 from litestar.params import FromPath, QueryParameter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from proctor.gateway.body import ApiRequest
 from proctor.gateway.edges import Edges, Opened
@@ -14,6 +14,7 @@ from proctor.gateway.outputs.manifest import DEFAULT_KINDS, read_kinds
 from proctor.gateway.outputs.tokens import Place, Snapshot, read_snapshot, snapshot_token
 from proctor.gateway.routes.bodies import read
 from proctor.gateway.routes.runs import run_id
+from proctor.gateway.text import storable
 from proctor.service.errors import Invalid, NotFound
 
 ITEMS: Final = 500
@@ -22,10 +23,16 @@ BODY_BYTES: Final = 4 * 1024 * 1024
 Types = Annotated[str | None, QueryParameter(name="types", max_length=100)]
 
 
+def _name(path: str) -> str:
+    if not storable(path):
+        raise ValueError("must not hold a NUL or half of a surrogate pair, which no path of a manifest does")
+    return path
+
+
 class Item(BaseModel):
     model_config = ConfigDict(frozen=True)
 
-    path: str
+    path: Annotated[str, AfterValidator(_name)]
     token: str | None = None
 
 

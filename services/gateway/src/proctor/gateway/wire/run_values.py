@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.contracts.config import RunConfig
-from proctor.gateway.access.principal import Principal, Role
+from proctor.gateway.access.principal import Principal
 from proctor.gateway.edges import Edges
+from proctor.gateway.literals import may_see
 from proctor.gateway.vault import values
 from proctor.gateway.vault.cipher import WrongKey
 from proctor.gateway.vault.secrets import scopes_of
@@ -14,9 +15,9 @@ type Run = Mapping[str, Any]
 
 
 async def environments(edges: Edges, who: Principal, run: Run) -> list[dict[str, str]]:
-    """That of each agent. Values are for who submitted the run and for admins; others see names, with empty values."""
+    """That of each agent, as the caller may see it."""
     config = RunConfig.model_validate(run["config"])
-    if who.user == run["submitted_by"] or who.may(Role.ADMIN):
+    if may_see(who, run["submitted_by"]):
         try:
             kept = await values.literals(edges.pool, edges.sealer, who.workspace, run["id"])
             return [{**kept.env, **own} for own in kept.agents]

@@ -1,8 +1,7 @@
-"""Users, tokens, workspaces and members over the API, and who may do what with them."""
+"""Users, workspaces and members over the API, and who may do what with them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, timedelta
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -16,45 +15,7 @@ from proctor.gateway.access.tokens import authenticate, issue
 from proctor.service.errors import Forbidden, Unauthorized
 from proctor.service.postgres import migrate, open_pool
 
-
-class Person:
-    """A user of the gateway, with a token of their own."""
-
-    def __init__(self, gateway: Any, user: dict[str, Any], token: dict[str, Any], workspace: str | None) -> None:
-        self.client, self.id, self.email = gateway.client, user["id"], user["email"]
-        self.token, self.token_id = token["token"], token["id"]
-        # a client sends its default where a request has no value of its own
-        self.headers = {"Authorization": f"Bearer {self.token}", "Proctor-Workspace": workspace or gateway.workspace}
-        self.scoped = workspace != ""
-
-    async def __call__(self, method: str, path: str, body: Any = None) -> httpx.Response:
-        request = self.client.build_request(method, f"/api/v1{path}", json=body, headers=self.headers)
-        if not self.scoped:
-            del request.headers["Proctor-Workspace"]
-        return await self.client.send(request)
-
-
-type Invite = Callable[..., Awaitable[Person]]
-
-
-@pytest.fixture
-def invite(gateway: Any) -> Invite:
-    """A new user with that role in the test's workspace; without a role, in no workspace."""
-
-    async def make(name: str, role: str | None = None) -> Person:
-        async def post(path: str, body: dict[str, Any]) -> dict[str, Any]:
-            answer = await gateway.client.post(f"/api/v1/{path}", json=body)
-            assert answer.status_code == 201, answer.text
-            return answer.json()
-
-        email = f"{name}@example.org"
-        user = await post("users", {"name": name.title(), "email": email})
-        token = await post("tokens", {"name": "first", "user": email})
-        if role is not None:
-            await post(f"workspaces/{gateway.workspace}/members", {"email": email, "role": role})
-        return Person(gateway, user, token, gateway.workspace if role else "")
-
-    return make
+type Invite = Callable[..., Awaitable[Any]]
 
 
 ROLES = ("viewer", "member", "admin", "owner")
@@ -111,83 +72,6 @@ async def test_a_user_in_no_workspace_has_an_identity_and_nothing_else(invite: I
     for path in ("/runs", "/benchmarks", "/audit", "/runners"):
         answer = await stranger("GET", path)
         assert (answer.status_code, answer.json()["code"]) == (403, "WORKSPACE_ACCESS_DENIED"), path
-
-
-async def test_a_token_is_shown_once_and_works_until_it_is_revoked(gateway: Any, invite: Invite) -> None:
-    ada = await invite("ada", "member")
-    later = (datetime.now(UTC) + timedelta(days=90)).isoformat()
-    made = (await ada("POST", "/tokens", {"name": "ci", "expires_at": later})).json()
-    assert datetime.fromisoformat(made["expires_at"]) == datetime.fromisoformat(later)
-    assert (await ada("GET", "/tokens")).json()["items"][0]["last_used_at"] is None
-    ci = Person(gateway, {"id": ada.id, "email": ada.email}, made, None)
-    assert (await ci("GET", "/runs")).status_code == 200
-    listed = (await ada("GET", "/tokens")).json()["items"]
-    assert [(token["id"], token["name"]) for token in listed] == [(made["id"], "ci"), (ada.token_id, "first")]
-    used = datetime.fromisoformat(listed[0]["last_used_at"])
-    assert abs(datetime.now(UTC) - used) < timedelta(minutes=1)
-
-    told = [await ada("GET", path) for path in ("/tokens", "/whoami", "/workspaces")]
-    told += [await gateway.client.get(f"/api/v1/{path}") for path in ("audit", "users")]
-    tables = await gateway.database.fetch("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'gateway'")
-    rows = [await gateway.database.fetch(f"SELECT r::text FROM gateway.{table['name']} r") for table in tables]
-    assert "ci" in str(rows)
-    for secret in (made["token"], ada.token):
-        assert secret not in str([answer.text for answer in told])
-        assert secret not in str(rows)
-
-    assert (await ada("DELETE", f"/tokens/{made['id']}")).status_code == 204
-    assert (await ada("DELETE", f"/tokens/{made['id']}")).status_code == 404
-    answer = await ci("GET", "/runs")
-    assert (answer.status_code, answer.json()["code"]) == (401, "TOKEN_REVOKED")
-    assert len((await ada("GET", "/tokens")).json()["items"]) == 1
-
-
-async def test_a_token_outlives_none_that_it_is_made_with(gateway: Any, invite: Invite) -> None:
-    ada = await invite("ada", "member")
-    ends = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)
-    await gateway.database.execute("UPDATE gateway.tokens SET expires_at = $2 WHERE id = $1", ada.token_id, ends)
-    sooner, later = ends - timedelta(minutes=1), (ends + timedelta(seconds=1)).isoformat()
-    for asked, given in ((None, ends), (ends, ends), (sooner, sooner)):
-        made = await ada("POST", "/tokens", {"name": "t", "expires_at": asked and asked.isoformat()})
-        assert (made.status_code, datetime.fromisoformat(made.json()["expires_at"])) == (201, given)
-    refused = await ada("POST", "/tokens", {"name": "t", "expires_at": later})
-    assert (refused.status_code, refused.json()["issues"][0]["key"]) == (400, "expires_at")
-    assert ends.isoformat() in refused.json()["detail"]
-    audited = await gateway.database.fetch("SELECT detail ->> 'expires_at' AS ends FROM gateway.audit ORDER BY id")
-    assert datetime.fromisoformat(audited[-3]["ends"]) == ends
-
-
-async def test_a_name_can_be_seen(gateway: Any) -> None:
-    names = {"\u200b": 400, "\u200d": 400, "\u200c \u200d": 400, "a\u200bb": 400, "\ufeffa": 400, "a\u2060": 400}
-    names |= {"a\u2064b": 400, "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645": 201}
-    names |= {"\U0001f468\u200d\U0001f469": 201}
-    got = {name: (await gateway.client.post("/api/v1/tokens", json={"name": name})).status_code for name in names}
-    assert got == names
-
-
-async def test_the_tokens_of_others(gateway: Any, invite: Invite) -> None:
-    ada, owner = await invite("ada", "member"), await invite("boss", "owner")
-    assert (await owner("DELETE", f"/tokens/{ada.token_id}")).status_code == 404
-    assert (await ada("GET", "/runs")).status_code == 200
-    path = f"/api/v1/tokens/{ada.token_id}?user=ADA@example.org"
-    assert (await gateway.client.delete(path)).status_code == 204
-    assert (await ada("GET", "/runs")).status_code == 401
-
-
-async def test_an_expired_token_ends_at_once(gateway: Any, invite: Invite) -> None:
-    ada = await invite("ada", "member")
-    assert (await ada("GET", "/runs")).status_code == 200
-    await gateway.database.execute("UPDATE gateway.tokens SET expires_at = now() WHERE id = $1", ada.token_id)
-    answer = await ada("GET", "/runs")
-    assert (answer.status_code, answer.json()["code"]) == (401, "TOKEN_EXPIRED")
-
-
-async def test_the_token_in_the_home_is_changed_by_its_file_alone(gateway: Any) -> None:
-    (home,) = (await gateway.client.get("/api/v1/tokens")).json()["items"]
-    answer = await gateway.client.delete(f"/api/v1/tokens/{home['id']}")
-    assert (answer.status_code, answer.json()["code"]) == (409, "CONFLICT")
-    assert "$PROCTOR_HOME/token" in answer.json()["detail"]
-    assert (await gateway.client.get("/api/v1/runs")).status_code == 200
 
 
 async def test_roles_and_membership_count_from_the_next_request(gateway: Any, invite: Invite) -> None:
@@ -304,12 +188,16 @@ async def test_lists_page_to_the_end(gateway: Any, invite: Invite) -> None:
     assert len(found["audit"]) == 12
 
 
+async def both(one: Awaitable[httpx.Response], other: Awaitable[httpx.Response]) -> list[httpx.Response]:
+    return list(await asyncio.gather(one, other))
+
+
 async def test_a_workspace_always_keeps_an_owner(gateway: Any, invite: Invite) -> None:
     ada, bob = await invite("ada", "owner"), await invite("bob", "owner")
     members = f"/workspaces/{gateway.workspace}/members"
     assert (await ada("DELETE", f"{members}/owner")).status_code == 204
     for _ in range(8):
-        answers = await asyncio.gather(
+        answers = await both(
             ada("PATCH", f"{members}/{ada.id}", {"role": "viewer"}), bob("DELETE", f"{members}/{bob.id}")
         )
         assert sorted(answer.is_success for answer in answers) == [False, True]
@@ -330,7 +218,7 @@ async def test_an_owner_who_was_just_demoted_changes_nothing_more(gateway: Any, 
     ada, bob = await invite("ada", "owner"), await invite("bob", "owner")
     members = f"/workspaces/{gateway.workspace}/members"
     for _ in range(8):
-        answers = await asyncio.gather(
+        answers = await both(
             ada("PATCH", f"{members}/{bob.id}", {"role": "viewer"}),
             bob("PATCH", f"{members}/{ada.id}", {"role": "viewer"}),
         )

@@ -34,7 +34,8 @@ named = shown.map(lambda text: f"x{text}")
 secret = st.from_regex(r"\AS_[A-Z0-9_]{1,8}\Z")
 value = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20)
 env = st.dictionaries(st.from_regex(r"\AE_[A-Z0-9_]{0,8}\Z"), value, max_size=3)
-headers = st.dictionaries(named.map(lambda text: f"X-{text}"), value, max_size=3)
+header_value = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), max_size=12)
+headers = st.dictionaries(st.from_regex(r"\AX-[A-Za-z0-9-]{1,8}\Z"), header_value, max_size=3)
 models = st.one_of(
     st.fixed_dictionaries({"type": st.just("provider"), "model": named, "api_key_secret": secret}),
     st.fixed_dictionaries(

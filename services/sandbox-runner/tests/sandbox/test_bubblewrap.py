@@ -120,8 +120,8 @@ async def test_a_start_that_is_cancelled_at_any_moment_leaves_nothing(
 ) -> None:
     await bubblewrap_backend.prepare(make_spec())
     for step in range(60):
-        starts = [asyncio.create_task(bubblewrap_backend.start(make_spec())) for _ in range(3)]
-        await asyncio.sleep(step * 0.0005)
+        starts = [asyncio.create_task(bubblewrap_backend.start(make_spec())) for _ in range(16)]
+        await asyncio.sleep(step * 0.001)
         for start in starts:
             start.cancel()
         for made in await asyncio.gather(*starts, return_exceptions=True):
